@@ -1,0 +1,174 @@
+//! What an analysis says: figures with what they rest on, or null with the caveat that says why.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::load::WindowId;
+
+/// Whose limit was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerdictKind {
+    /// Steady throttling by the service while the client kept its schedule.
+    ServiceBound,
+    /// The client shed or sent late too many intents, without steady throttling.
+    ClientBound,
+    /// Neither: the table accepted all that was offered.
+    CeilingNotReached,
+    /// Both, or too little data.
+    #[default]
+    Inconclusive,
+}
+
+impl VerdictKind {
+    /// The name used on screen and in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ServiceBound => "service-bound",
+            Self::ClientBound => "client-bound",
+            Self::CeilingNotReached => "ceiling-not-reached",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+impl fmt::Display for VerdictKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A named reason to distrust a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Caveat {
+    /// The simulated endpoint answered, not AWS.
+    Simulated,
+    /// The client shed or sent late 0.5 % or more of the intents.
+    ClientSaturated,
+    /// The simulated endpoint itself ran short of CPU.
+    TargetSaturated,
+    /// The client did not run for a while: intents were shed.
+    Gap,
+    /// A runner started late.
+    LateRunner,
+    /// The window or its steady part is too short to state a sustained ceiling.
+    TooShort,
+    /// The throttle rate never became stationary.
+    NotStationary,
+    /// What came before left the burst no time to refill, so it cannot be measured here.
+    BurstNotRefilled,
+    /// The window consists of hand-steered setpoints too short to judge.
+    Adjusting,
+    /// Some requests failed or timed out; the figures speak of the rest.
+    Failures,
+    /// Requests were still in flight when the figures were taken.
+    InFlight,
+    /// Windows disagree about the ceiling by more than 1 %: it moved, or the table's partitions are uneven.
+    CeilingMoved,
+    /// The session was stopped before the plan ended.
+    StoppedEarly,
+}
+
+impl Caveat {
+    /// The name used on screen and in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simulated => "simulated",
+            Self::ClientSaturated => "client-saturated",
+            Self::TargetSaturated => "target-saturated",
+            Self::Gap => "gap",
+            Self::LateRunner => "late-runner",
+            Self::TooShort => "too-short",
+            Self::NotStationary => "not-stationary",
+            Self::BurstNotRefilled => "burst-not-refilled",
+            Self::Adjusting => "adjusting",
+            Self::Failures => "failures",
+            Self::InFlight => "in-flight",
+            Self::CeilingMoved => "ceiling-moved",
+            Self::StoppedEarly => "stopped-early",
+        }
+    }
+
+    /// One clause for people.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Simulated => "the simulated endpoint answered, not AWS",
+            Self::ClientSaturated => "the client shed or sent late 0.5 % or more of the intents",
+            Self::TargetSaturated => "the simulated endpoint itself ran short of CPU",
+            Self::Gap => "the client did not run for a while, and the intents of that time were shed",
+            Self::LateRunner => "a runner started late",
+            Self::TooShort => "the steady part is too short to state a sustained ceiling",
+            Self::NotStationary => "the throttle rate never became stationary",
+            Self::BurstNotRefilled => "what came before left the burst no time to refill",
+            Self::Adjusting => "setpoints shorter than a second, too short to judge",
+            Self::Failures => "some requests failed or timed out",
+            Self::InFlight => "requests were still in flight",
+            Self::CeilingMoved => "windows disagree about the ceiling by more than 1 %",
+            Self::StoppedEarly => "stopped before the plan ended",
+        }
+    }
+}
+
+impl fmt::Display for Caveat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// An estimate with its 95 % confidence interval, in requests per second. It speaks of one table.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The estimate.
+    pub per_s: f64,
+    /// Lower and upper end of the interval.
+    pub ci95: (f64, f64),
+}
+
+/// A verdict and what it rests on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Whose limit.
+    pub kind: VerdictKind,
+    /// Sentences, each with its figures.
+    pub evidence: Vec<String>,
+    /// Reasons to distrust, in a fixed order.
+    pub caveats: Vec<Caveat>,
+}
+
+/// What one window shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Assessment {
+    /// Which window.
+    pub window: WindowId,
+    /// Mean accepted rate over the whole window, requests/s; `None` for a window of no length.
+    pub accepted_per_s: Option<f64>,
+    /// Saturated ceiling: accepted rate in the steady part of an over-driven window.
+    pub sustained: Option<Estimate>,
+    /// Start of the steady part, seconds from the window's start.
+    pub steady_from_s: Option<f64>,
+    /// Units accepted above the saturated ceiling before the steady part.
+    pub burst_units: Option<f64>,
+    /// Seconds from the window's start to the sending of the first request that was throttled.
+    pub first_throttle_s: Option<f64>,
+    /// Whose limit, and why.
+    pub verdict: Verdict,
+}
+
+/// What the session shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionAssessment {
+    /// One per window, in order.
+    pub windows: Vec<Assessment>,
+    /// Whose limit, and why.
+    pub verdict: Verdict,
+    /// Saturated ceiling pooled over the windows that agree within 1 %; else that of the last over-driven window.
+    pub sustained: Option<Estimate>,
+    /// Highest steady offered rate at which nothing was throttled, requests/s.
+    pub clean_at_least_per_s: Option<f64>,
+    /// Lowest offered rate that showed steady throttling, requests/s.
+    pub clean_below_per_s: Option<f64>,
+    /// Burst of the last window that shows one, units.
+    pub burst_units: Option<f64>,
+}

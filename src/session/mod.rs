@@ -1,0 +1,5 @@
+//! One measurement, from provisioning to teardown.
+
+pub mod remote;
+
+pub use remote::{Command, Remote};
