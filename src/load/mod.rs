@@ -3,21 +3,36 @@
 //! This module knows no screen, no AWS crate, no command line and no file. It imports none of the others.
 
 pub mod bucket;
+pub mod classify;
+pub mod clock;
 pub mod counts;
+pub mod engine;
 pub mod latency;
 pub mod op;
 pub mod outcome;
+pub mod pacer;
 pub mod rate;
+pub mod recorder;
+pub mod shard;
 pub mod snapshot;
+pub mod target;
 pub mod tick;
 pub mod window;
+pub mod workload;
 
 pub use bucket::{BUCKET, Bucket, Merger};
+pub use classify::by_code;
+pub use clock::Clock;
 pub use counts::Counts;
+pub use engine::{Engine, EngineConfig};
 pub use latency::{Latency, Quantiles};
 pub use op::Op;
 pub use outcome::{Cause, Failure, FailureKind, Outcome, Refusal};
+pub use pacer::{Intent, SegmentLoad};
 pub use rate::{Offset, Rate, RateError, Units, thousands};
+pub use shard::Report;
 pub use snapshot::{History, Live, Row, Snapshot};
+pub use target::{Lane, Request, Target};
 pub use tick::{ByOutcome, Part, RunnerId, Setpoint, TICK, Tally, Tick, WindowId};
 pub use window::{Distribution, Second, Window, WindowSpec};
+pub use workload::{Key, Keys, Workload};

@@ -1,0 +1,433 @@
+//! The shard: one thread that takes due intents from its pacer, hands them to lanes, records what became of them, and
+//! sends a tick every 100 ms. Nothing is shared with other shards.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::clock::Clock;
+use super::outcome::Outcome;
+use super::pacer::{Drain, Intent, Pacer, Segment};
+use super::rate::Offset;
+use super::recorder::{Finished, Recorder};
+use super::target::{Lane, Request, Target};
+use super::tick::{RunnerId, Setpoint, TICK, Tick};
+use super::workload::Workload;
+
+/// What one shard is told when it starts.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    /// Its number.
+    pub runner: RunnerId,
+    /// Its place among the shards, from 0.
+    pub shard: u32,
+    /// How many shards there are.
+    pub shards: u32,
+    /// Most requests it may have in flight.
+    pub max_in_flight: u32,
+    /// Request timeout, connecting included.
+    pub timeout: Duration,
+    /// An intent that is later than this is shed.
+    pub late_limit: Duration,
+    /// Operations of the whole load after which nothing is sent any more.
+    pub max_ops: Option<u64>,
+    /// What is sent.
+    pub workload: Workload,
+}
+
+/// What a shard can be asked to do.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// Schedule a segment.
+    Schedule(Segment),
+    /// Open this many connections ahead.
+    Warm(u32),
+    /// Offer nothing from now on, wait for the requests in flight, send the last tick, end.
+    Stop,
+    /// End at once, whatever is in flight.
+    Abandon,
+}
+
+/// What a shard says.
+#[derive(Debug)]
+pub enum Report {
+    /// What it counted.
+    Tick(Tick),
+    /// The connections asked for are open, or could not be: how many are not, and why the last one is not.
+    Warmed {
+        /// Who.
+        runner: RunnerId,
+        /// Connections that could not be opened, and the last reason.
+        failed: Option<(u32, String)>,
+    },
+    /// The operation limit is reached: nothing will come due any more.
+    Exhausted(RunnerId),
+    /// It has ended; no tick follows.
+    Ended {
+        /// Who.
+        runner: RunnerId,
+        /// Requests still in flight, abandoned.
+        in_flight: u32,
+        /// Why, if it did not end in order.
+        fault: Option<String>,
+    },
+}
+
+/// A lane's letter box.
+#[derive(Default)]
+struct Slot {
+    job: Cell<Option<Job>>,
+    waker: Cell<Option<Waker>>,
+}
+
+struct Job {
+    intent: Intent,
+    request: Request,
+    handed: Offset,
+}
+
+impl Slot {
+    fn give(&self, job: Job) {
+        self.job.set(Some(job));
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    async fn take(&self) -> Job {
+        poll_fn(|context| {
+            if let Some(job) = self.job.take() {
+                return Poll::Ready(job);
+            }
+            self.waker.set(Some(context.waker().clone()));
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// What the shard's loop and its lanes share, all on one thread.
+struct Shared {
+    recorder: RefCell<Recorder>,
+    idle: RefCell<Vec<Rc<Slot>>>,
+    clock: Clock,
+    timeout: Duration,
+    /// Wakes the shard's loop.
+    wake: Notify,
+    /// A lane panicked: the shard must not go on as if it had one lane less.
+    broken: Cell<bool>,
+}
+
+/// Set when a lane task unwinds.
+struct Alarm(Rc<Shared>);
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.broken.set(true);
+            self.0.wake.notify_one();
+        }
+    }
+}
+
+/// One running shard.
+pub struct Shard<T: Target> {
+    assignment: Assignment,
+    target: T,
+    pacer: Pacer,
+    drain: Drain,
+    shared: Rc<Shared>,
+    lanes: u32,
+    orders: mpsc::UnboundedReceiver<Order>,
+    inbox: VecDeque<Order>,
+    reports: mpsc::Sender<Report>,
+    held: Option<Tick>,
+    cpu_before: u64,
+    last_pass: Offset,
+    said_exhausted: bool,
+}
+
+/// How a shard ended.
+#[derive(Debug)]
+pub struct End {
+    /// What it counted last, with everything that had no room before.
+    pub last: Tick,
+    /// Requests still in flight, abandoned.
+    pub in_flight: u32,
+    /// Why, if it did not end in order.
+    pub fault: Option<String>,
+}
+
+enum Next {
+    GoOn,
+    Drain,
+    Abandon,
+}
+
+impl<T: Target> Shard<T> {
+    /// A shard that has not been started.
+    pub fn new(
+        assignment: Assignment,
+        target: T,
+        clock: Clock,
+        orders: mpsc::UnboundedReceiver<Order>,
+        reports: mpsc::Sender<Report>,
+    ) -> Self {
+        let now = clock.now();
+        let shared = Shared {
+            recorder: RefCell::new(Recorder::new(assignment.runner, now)),
+            idle: RefCell::default(),
+            clock,
+            timeout: assignment.timeout,
+            wake: Notify::new(),
+            broken: Cell::new(false),
+        };
+        Self {
+            pacer: Pacer::new(assignment.shard, assignment.shards, assignment.max_ops),
+            drain: Drain::default(),
+            shared: Rc::new(shared),
+            lanes: 0,
+            target,
+            orders,
+            inbox: VecDeque::new(),
+            reports,
+            held: None,
+            cpu_before: thread_cpu_nanos(),
+            last_pass: now,
+            said_exhausted: false,
+            assignment,
+        }
+    }
+
+    /// Runs until told to stop. Must be called inside a `LocalSet` of a current-thread runtime.
+    pub async fn run(mut self) -> End {
+        loop {
+            match self.take_orders() {
+                Next::GoOn => {}
+                Next::Drain => break,
+                Next::Abandon => return self.finish(None),
+            }
+            if self.shared.broken.get() {
+                return self.finish(Some("a request lane panicked".to_owned()));
+            }
+            let wake = self.pass();
+            self.wait(wake).await;
+        }
+        self.drain_in_flight().await
+    }
+
+    fn take_orders(&mut self) -> Next {
+        loop {
+            let order = match self.inbox.pop_front() {
+                Some(order) => Ok(order),
+                None => self.orders.try_recv(),
+            };
+            match order {
+                Ok(Order::Schedule(segment)) => self.pacer.apply(segment),
+                Ok(Order::Warm(count)) => self.warm(count),
+                Ok(Order::Stop) | Err(mpsc::error::TryRecvError::Disconnected) => return Next::Drain,
+                Ok(Order::Abandon) => return Next::Abandon,
+                Err(mpsc::error::TryRecvError::Empty) => return Next::GoOn,
+            }
+        }
+    }
+
+    /// Handles everything that is due, and says when to look again.
+    fn pass(&mut self) -> Offset {
+        let now = self.shared.clock.now();
+        let idle_for = now.since(self.last_pass);
+        self.last_pass = now;
+        let mut gate = None;
+        while let Some(intent) = self.pacer.peek().filter(|intent| intent.intended <= now) {
+            self.close_ticks_before(intent.intended);
+            let late = now.since(intent.intended);
+            if late > self.assignment.late_limit {
+                self.shared.recorder.borrow_mut().stalled(idle_for.min(late));
+                self.shared.recorder.borrow_mut().shed(&intent);
+                self.pacer.pop();
+                continue;
+            }
+            if self.drain.allowed_at() > now {
+                gate = Some(self.drain.allowed_at());
+                break;
+            }
+            match self.free_lane() {
+                Some(lane) => {
+                    if let Some(load) = self.pacer.in_force(now).load {
+                        self.drain.sent(now, load.rate, self.assignment.shards);
+                    }
+                    self.shared.recorder.borrow_mut().sending(&intent);
+                    let request = Request::new(intent.op, self.assignment.workload.key(&intent), self.shared.clock);
+                    lane.give(Job { intent, request, handed: now });
+                }
+                None => self.shared.recorder.borrow_mut().shed(&intent),
+            }
+            self.pacer.pop();
+        }
+        self.close_ticks_before(now);
+        if self.pacer.is_exhausted() && !self.said_exhausted {
+            self.said_exhausted = self.reports.try_send(Report::Exhausted(self.assignment.runner)).is_ok();
+        }
+        let due = gate.or_else(|| self.pacer.peek().map(|intent| intent.intended));
+        let tick_end = self.shared.recorder.borrow().tick_end();
+        due.map_or(tick_end, |due| due.min(tick_end))
+    }
+
+    async fn wait(&mut self, wake: Offset) {
+        let wake = self.shared.clock.instant(wake);
+        tokio::select! {
+            biased;
+            // A closed channel is seen by `take_orders`, as are the orders themselves.
+            order = self.orders.recv() => self.inbox.extend(order),
+            () = self.shared.wake.notified() => {}
+            () = sleep_until(wake) => {}
+        }
+    }
+
+    fn free_lane(&mut self) -> Option<Rc<Slot>> {
+        if let Some(lane) = self.shared.idle.borrow_mut().pop() {
+            return Some(lane);
+        }
+        (self.lanes < self.assignment.max_in_flight).then(|| {
+            self.lanes += 1;
+            let (slot, lane) = (Rc::new(Slot::default()), self.target.lane());
+            tokio::task::spawn_local(run_lane(Rc::clone(&slot), lane, Rc::clone(&self.shared)));
+            slot
+        })
+    }
+
+    fn warm(&mut self, count: u32) {
+        let idle = self.shared.idle.borrow().len() as u32;
+        let missing =
+            count.min(self.assignment.max_in_flight).saturating_sub(self.lanes.min(idle + self.shared.recorder.borrow().in_flight()));
+        let missing = missing.min(self.assignment.max_in_flight.saturating_sub(self.lanes));
+        let reports = self.reports.clone();
+        let runner = self.assignment.runner;
+        let opening: Vec<_> = (0..missing)
+            .map(|_| {
+                self.lanes += 1;
+                let (slot, mut lane, shared) = (Rc::new(Slot::default()), self.target.lane(), Rc::clone(&self.shared));
+                tokio::task::spawn_local(async move {
+                    let opened = match timeout(shared.timeout, lane.open()).await {
+                        Ok(Ok(took)) => {
+                            if let Some(took) = took {
+                                shared.recorder.borrow_mut().connected(took);
+                            }
+                            Ok(())
+                        }
+                        Ok(Err(failure)) => Err(failure.message.clone()),
+                        Err(_) => Err(format!("no connection within {} s", shared.timeout.as_secs_f64())),
+                    };
+                    shared.idle.borrow_mut().push(Rc::clone(&slot));
+                    tokio::task::spawn_local(run_lane(slot, lane, shared));
+                    opened
+                })
+            })
+            .collect();
+        tokio::task::spawn_local(async move {
+            let (mut failed, mut why) = (0, String::new());
+            for lane in opening {
+                if let Ok(Err(message)) = lane.await {
+                    failed += 1;
+                    why = message;
+                }
+            }
+            let _the_session_may_be_gone = reports.send(Report::Warmed { runner, failed: (failed > 0).then_some((failed, why)) }).await;
+        });
+    }
+
+    /// Closes every tick that ends at or before `at`, so that intents are counted in the tick in which they came due.
+    fn close_ticks_before(&mut self, at: Offset) {
+        while self.shared.recorder.borrow().tick_end() <= at {
+            let end = self.shared.recorder.borrow().tick_end();
+            let tick = self.close_tick(None, end);
+            self.emit(tick);
+        }
+    }
+
+    fn close_tick(&mut self, end: Option<Offset>, at: Offset) -> Tick {
+        let segment = self.pacer.in_force(at);
+        let applied = Setpoint { rate: segment.load.map(|load| load.rate), at: segment.start };
+        let cpu = thread_cpu_nanos();
+        let used = cpu.saturating_sub(std::mem::replace(&mut self.cpu_before, cpu));
+        let mut recorder = self.shared.recorder.borrow_mut();
+        match end {
+            Some(end) => recorder.close_at(end, Some(applied), used),
+            None => recorder.close(Some(applied), used),
+        }
+    }
+
+    /// Sends a tick, or holds it and adds the next to it when there is no room: a tick is never lost.
+    fn emit(&mut self, tick: Tick) {
+        let tick = match self.held.take() {
+            Some(mut held) => {
+                held.extend(&tick);
+                held
+            }
+            None => tick,
+        };
+        if let Err(mpsc::error::TrySendError::Full(Report::Tick(tick))) = self.reports.try_send(Report::Tick(tick)) {
+            self.held = Some(tick);
+        }
+    }
+
+    /// Waits for the requests in flight: each ends by itself at the request timeout.
+    async fn drain_in_flight(mut self) -> End {
+        let start = self.shared.clock.now();
+        self.pacer.apply(Segment { start, load: None });
+        let bound = start.plus(self.assignment.timeout + TICK * 5);
+        loop {
+            let now = self.shared.clock.now();
+            self.close_ticks_before(now);
+            let abandoned = matches!(self.take_orders(), Next::Abandon);
+            let in_flight = self.shared.recorder.borrow().in_flight();
+            if in_flight == 0 || now >= bound || abandoned || self.shared.broken.get() {
+                return self.finish(None);
+            }
+            let look_again = now.plus(Duration::from_millis(5)).min(self.shared.recorder.borrow().tick_end());
+            sleep_until(self.shared.clock.instant(look_again)).await;
+        }
+    }
+
+    /// Closes the last tick.
+    fn finish(mut self, fault: Option<String>) -> End {
+        let now = self.shared.clock.now();
+        self.close_ticks_before(now);
+        let tick = self.close_tick(Some(now), now);
+        let in_flight = tick.in_flight;
+        let last = match self.held.take() {
+            Some(mut held) => {
+                held.extend(&tick);
+                held
+            }
+            None => tick,
+        };
+        End { last, in_flight, fault }
+    }
+}
+
+async fn run_lane<L: Lane>(slot: Rc<Slot>, mut lane: L, shared: Rc<Shared>) {
+    let _alarm = Alarm(Rc::clone(&shared));
+    loop {
+        let job = slot.take().await;
+        let deadline = shared.clock.instant(job.handed) + shared.timeout;
+        let outcome = tokio::time::timeout_at(deadline, lane.call(&job.request)).await.unwrap_or(Outcome::TimedOut);
+        let done = shared.clock.offset(Instant::now());
+        let finished =
+            Finished { intent: &job.intent, sent: job.request.sent().unwrap_or(job.handed), done, connected: job.request.connected() };
+        shared.recorder.borrow_mut().finished(&finished, outcome);
+        shared.idle.borrow_mut().push(Rc::clone(&slot));
+    }
+}
+
+/// CPU time of this thread so far, in nanoseconds.
+fn thread_cpu_nanos() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

@@ -1,0 +1,222 @@
+//! The workload: which key and how large an item each intent has. The choice depends on the seed and the intent's index
+//! alone, so it is the same for any number of shards and for either client.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::op::Op;
+use super::pacer::Intent;
+
+/// Smallest item: the key attribute's name and value, and a payload attribute of one byte.
+pub const SMALLEST_ITEM_BYTES: u32 = (KEY_NAME.len() + KEY_DIGITS + PAYLOAD_NAME.len() + 1) as u32;
+/// DynamoDB's largest item, 400 KB.
+pub const LARGEST_ITEM_BYTES: u32 = 400 * 1_024;
+/// Name of the partition key attribute.
+pub const KEY_NAME: &str = "pk";
+/// Name of the payload attribute.
+pub const PAYLOAD_NAME: &str = "data";
+/// Hexadecimal digits of a key.
+pub const KEY_DIGITS: usize = 16;
+/// Items over which a Zipf distribution is taken when writing.
+const ZIPF_ITEMS: u64 = 100_000;
+
+/// How keys are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Keys {
+    /// A fresh random key per write, a random seeded item per read: spreads evenly over the hash range.
+    #[default]
+    Uniform,
+    /// Ascending numbers; DynamoDB hashes them, so they spread as well.
+    Sequential,
+    /// One key.
+    Hot,
+    /// Item *n* with probability proportional to `1 / n^s`.
+    Zipf(f64),
+}
+
+impl fmt::Display for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uniform => f.pad("uniform"),
+            Self::Sequential => f.pad("sequential"),
+            Self::Hot => f.pad("hot"),
+            Self::Zipf(s) => f.pad(&format!("zipf:{s}")),
+        }
+    }
+}
+
+impl FromStr for Keys {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Self, Self::Err> {
+        let wrong = || {
+            format!(
+                "`{typed}` is not a key distribution; type uniform, sequential, hot or zipf:S with S from 0.1 to 5, for example zipf:1.1"
+            )
+        };
+        match typed {
+            "uniform" => Ok(Self::Uniform),
+            "sequential" => Ok(Self::Sequential),
+            "hot" => Ok(Self::Hot),
+            _ => {
+                let s: f64 = typed.strip_prefix("zipf:").and_then(|s| s.parse().ok()).ok_or_else(wrong)?;
+                if (0.1..=5.0).contains(&s) { Ok(Self::Zipf(s)) } else { Err(wrong()) }
+            }
+        }
+    }
+}
+
+/// A partition key value, shown as 16 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key(pub u64);
+
+impl Key {
+    /// The key's text.
+    pub fn digits(self) -> [u8; KEY_DIGITS] {
+        let mut digits = [0; KEY_DIGITS];
+        for (at, digit) in digits.iter_mut().enumerate() {
+            let nibble = (self.0 >> (60 - 4 * at)) & 0xf;
+            *digit = b"0123456789abcdef"[nibble as usize];
+        }
+        digits
+    }
+}
+
+/// What is sent for each intent.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// Item size in bytes: names and values.
+    pub item_bytes: u32,
+    /// How keys are chosen.
+    pub keys: Keys,
+    /// Seed of keys.
+    pub seed: u64,
+    /// Whether reads are strongly consistent.
+    pub consistent_read: bool,
+    /// Items that exist to be read.
+    pub items: u64,
+    zipf: Option<Arc<[f64]>>,
+}
+
+impl Workload {
+    /// A workload; `item_bytes` is kept within what an item can be.
+    pub fn new(item_bytes: u32, keys: Keys, seed: u64, consistent_read: bool, items: u64) -> Self {
+        let items = items.max(1);
+        let zipf = match keys {
+            Keys::Zipf(s) => Some(cumulative_zipf(s, ZIPF_ITEMS)),
+            _ => None,
+        };
+        Self { item_bytes: item_bytes.clamp(SMALLEST_ITEM_BYTES, LARGEST_ITEM_BYTES), keys, seed, consistent_read, items, zipf }
+    }
+
+    /// Bytes of the payload attribute's value.
+    pub fn payload_bytes(&self) -> usize {
+        self.item_bytes as usize - (SMALLEST_ITEM_BYTES as usize - 1)
+    }
+
+    /// The key of an intent.
+    pub fn key(&self, intent: &Intent) -> Key {
+        let roll = mix(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(intent.index));
+        let item = match (self.keys, intent.op) {
+            (Keys::Hot, _) => 0,
+            (Keys::Sequential, Op::Write) => return Key(intent.index),
+            (Keys::Sequential, Op::Read) => intent.index % self.items,
+            (Keys::Uniform, Op::Write) => return Key(roll),
+            (Keys::Uniform, Op::Read) => roll % self.items,
+            (Keys::Zipf(_), op) => {
+                let item = self.zipf.as_ref().map_or(0, |zipf| {
+                    let at = (roll >> 11) as f64 / (1_u64 << 53) as f64;
+                    zipf.partition_point(|cumulative| *cumulative <= at) as u64
+                });
+                if op == Op::Read { item % self.items } else { item }
+            }
+        };
+        self.item_key(item)
+    }
+
+    /// The key of the seeded item of this number.
+    pub fn item_key(&self, item: u64) -> Key {
+        match self.keys {
+            Keys::Sequential => Key(item),
+            _ => Key(mix(self.seed ^ mix(item ^ 0x5eed_0000_0000_0000))),
+        }
+    }
+}
+
+/// A bijection of 64-bit numbers with well-spread output (the finaliser of splitmix64).
+pub fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn cumulative_zipf(s: f64, items: u64) -> Arc<[f64]> {
+    let mut sum = 0.0;
+    let mut cumulative: Vec<f64> = (1..=items)
+        .map(|n| {
+            sum += (n as f64).powf(-s);
+            sum
+        })
+        .collect();
+    for share in &mut cumulative {
+        *share /= sum;
+    }
+    if let Some(last) = cumulative.last_mut() {
+        *last = 1.0;
+    }
+    cumulative.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rate::Offset;
+    use super::super::tick::WindowId;
+    use super::*;
+    use std::collections::HashSet;
+
+    fn intent(index: u64, op: Op) -> Intent {
+        Intent { index, intended: Offset::ZERO, window: WindowId(0), op }
+    }
+
+    #[test]
+    fn uniform_writes_never_repeat_a_key() {
+        let workload = Workload::new(1_000, Keys::Uniform, 7, false, 1_000);
+        let keys: HashSet<Key> = (0..100_000).map(|i| workload.key(&intent(i, Op::Write))).collect();
+        assert_eq!(keys.len(), 100_000);
+    }
+
+    #[test]
+    fn reads_ask_for_seeded_items_only() {
+        for keys in [Keys::Uniform, Keys::Sequential, Keys::Hot, Keys::Zipf(1.1)] {
+            let workload = Workload::new(1_000, keys, 7, false, 50);
+            let seeded: HashSet<Key> = (0..50).map(|item| workload.item_key(item)).collect();
+            assert!((0..5_000).all(|i| seeded.contains(&workload.key(&intent(i, Op::Read)))), "{keys}");
+        }
+    }
+
+    #[test]
+    fn a_zipf_distribution_favours_its_first_items_as_stated() {
+        let workload = Workload::new(1_000, Keys::Zipf(1.0), 7, false, ZIPF_ITEMS);
+        let first = workload.item_key(0);
+        let hits = (0..100_000).filter(|i| workload.key(&intent(*i, Op::Write)) == first).count();
+        // 1 / H(100,000) = 8.27 %
+        assert!((8_000..8_550).contains(&hits), "{hits}");
+    }
+
+    #[test]
+    fn an_item_has_the_size_asked_for() {
+        let workload = Workload::new(1_000, Keys::Uniform, 7, false, 1);
+        assert_eq!(KEY_NAME.len() + KEY_DIGITS + PAYLOAD_NAME.len() + workload.payload_bytes(), 1_000);
+        assert_eq!(std::str::from_utf8(&Key(0x0123_4567_89ab_cdef).digits()), Ok("0123456789abcdef"));
+    }
+
+    #[test]
+    fn a_wrong_distribution_is_told_the_right_ones() {
+        for typed in ["zipf", "zipf:9", "zipf:x", "random"] {
+            assert!(typed.parse::<Keys>().expect_err(typed).contains("zipf:1.1"));
+        }
+        assert_eq!("zipf:1.1".parse(), Ok(Keys::Zipf(1.1)));
+    }
+}
