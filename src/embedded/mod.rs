@@ -1,0 +1,2 @@
+//! The embedded target.
+pub mod model;
