@@ -140,7 +140,8 @@ impl Capacity {
         let count = self.partitions.len() as u32;
         let normal = self.shape.normal;
         let partitions = Throughput { write: normal.write.saturating_mul(count), read: normal.read.saturating_mul(count) };
-        let fresh = if self.splits_done == 0 && self.partitions.len() == self.shape.slices.len() { self.shape.throughput() } else { partitions };
+        let fresh =
+            if self.splits_done == 0 && self.partitions.len() == self.shape.slices.len() { self.shape.throughput() } else { partitions };
         let warm = self.limits.warm;
         Throughput { write: fresh.write.max(warm.write), read: fresh.read.max(warm.read) }
     }

@@ -123,10 +123,7 @@ fn admitted(capacity: &mut Capacity, key: KeyHash, kind: Kind, tries: u32, now: 
 fn a_refused_request_takes_no_tokens() {
     let mut capacity = Capacity::new(Shape::default(), Limits::default());
     assert_eq!(capacity.admit(KeyHash(0), Kind::Write, Units::whole(999), Duration::ZERO), Admission::Accepted);
-    assert_eq!(
-        capacity.admit(KeyHash(0), Kind::Write, Units::whole(2), Duration::ZERO),
-        Admission::Refused { cause: Cause::KeyRange }
-    );
+    assert_eq!(capacity.admit(KeyHash(0), Kind::Write, Units::whole(2), Duration::ZERO), Admission::Refused { cause: Cause::KeyRange });
     assert_eq!(capacity.admit(KeyHash(0), Kind::Write, Units::whole(1), Duration::ZERO), Admission::Accepted);
 }
 
