@@ -1,6 +1,7 @@
 //! throttlescope measures how much load a DynamoDB table accepts before it throttles, and whose limit that was.
 
 pub mod analysis;
+pub mod embedded;
 pub mod load;
 pub mod plan;
 pub mod report;
