@@ -95,7 +95,6 @@ fn check_all(seeds: std::ops::Range<u64>, wrong_at_most: usize) {
     let ample: Vec<&Checked> = checked.iter().filter(|c| c.ample).collect();
     let with_ceiling = ample.iter().filter(|c| c.ceiling == Answer::Right).count();
     let with_burst = ample.iter().filter(|c| c.burst == Answer::Right).count();
-    println!("{} of {} ample; ceiling {with_ceiling}, burst {with_burst}", ample.len(), checked.len());
     assert!(ample.len() * 3 >= checked.len(), "only {} profiles had an ample window", ample.len());
     assert!(with_ceiling * 10 >= ample.len() * 9, "a ceiling for only {with_ceiling} of {}", ample.len());
     assert!(with_burst * 10 >= ample.len() * 4, "a burst for only {with_burst} of {}", ample.len());

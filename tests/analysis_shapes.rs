@@ -91,7 +91,7 @@ fn a_flat_run_below_the_ceiling_states_none() {
 #[test]
 fn a_single_odd_throttle_is_not_steady_throttling() {
     let mut bench = Bench::fresh_table(3);
-    bench.partitions[0].holds = 60.0;
+    bench.partitions[0].holds = 36.0;
     bench.window(3_900.0, 30);
     let load = bench.snapshot();
     let throttled = load.windows[0].counts.throttled;
@@ -240,7 +240,9 @@ fn a_table_that_grows_within_a_window_is_judged_by_its_last_level() {
     bench.run(id, 10_000.0, 120, Client::default());
     let mut grown = vec![Partition::new(1_000.0, 0.0, 0.25); 3];
     grown.extend(vec![Partition::new(1_000.0, 0.0, 0.125); 2]);
-    grown.iter_mut().for_each(|p| p.holds = 1_000.0);
+    for partition in &mut grown {
+        partition.holds = 1_000.0;
+    }
     bench.partitions = grown;
     bench.run(id, 10_000.0, 120, Client::default());
     bench.close(id);

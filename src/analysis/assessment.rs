@@ -110,7 +110,7 @@ impl Caveat {
             Self::Failures => "some requests failed or timed out",
             Self::InFlight => "requests were still in flight",
             Self::CeilingMoved => "windows disagree about the ceiling by more than 1 %",
-            Self::StoppedEarly => "stopped before the plan ended",
+            Self::StoppedEarly => "the session was stopped before its end",
         }
     }
 }

@@ -5,8 +5,8 @@ use crate::load::{Op, Snapshot, Window};
 use super::assessment::{Assessment, Caveat, Estimate, SessionAssessment, Verdict, VerdictKind};
 use super::cost;
 use super::estimate;
-use super::window::{Judged, judge};
-use super::words::{count_in_words, per_s_in_words, seconds};
+use super::window::{Judged, judge, reasons};
+use super::words::{count_in_words, estimate_in_words, per_s_in_words, seconds};
 
 /// Ceilings that differ by no more than this share are one ceiling.
 const AGREE: f64 = 0.01;
@@ -106,6 +106,9 @@ fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, sessio
         (count(VerdictKind::ServiceBound), count(VerdictKind::ClientBound), count(VerdictKind::CeilingNotReached));
     let verdict = if service > 0 {
         service_evidence(op, &bound, &ceilings, session, &caveats, &mut evidence);
+        if let Some((window, _)) = pairs().filter(of_bound).last() {
+            evidence.push(reasons(load, window));
+        }
         // A client that fell short below a rate that the service refuses contradicts it.
         let lowest = session.clean_below_per_s.unwrap_or(f64::INFINITY);
         let contradicted = ours.iter().any(|(w, one)| kind(one) == VerdictKind::ClientBound && w.spec.rate.per_s() < lowest);
@@ -122,6 +125,7 @@ fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, sessio
     } else {
         evidence.push(match ours.len() {
             0 => "no window was measured".to_owned(),
+            1 => "the one window does not show whose limit was met".to_owned(),
             n => format!("none of {n} windows shows whose limit was met"),
         });
         VerdictKind::Inconclusive
@@ -211,14 +215,10 @@ fn service_evidence(
                 all.join(", ")
             ));
         }
-        Some(e) => evidence.push(format!(
-            "sustained {} {}/s (95 % {} to {}) in {} that throttled steadily",
-            per_s_in_words(e.per_s),
-            op.plural(),
-            per_s_in_words(e.ci95.0),
-            per_s_in_words(e.ci95.1),
-            windows(ceilings.len())
-        )),
+        Some(e) => {
+            let said = estimate_in_words(e, &format!(" {}", op.plural()));
+            evidence.push(format!("sustained {said} in {} that throttled steadily", windows(ceilings.len())));
+        }
         None => evidence.push(format!("{} throttled steadily, none long enough to state a ceiling", windows(bound.len()))),
     }
     if let Some(burst) = session.burst_units {

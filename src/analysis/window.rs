@@ -7,7 +7,7 @@ use super::burst::{self, KNOWN_WITHIN, MISSING_AT_MOST};
 use super::estimate;
 use super::session::Context;
 use super::steady::{self, SHORTEST_S};
-use super::words::{count_in_words, per_s_in_words, percent, seconds};
+use super::words::{count_in_words, estimate_in_words, per_s_in_words, percent, seconds};
 
 /// From this share of intents shed or sent late the client itself was short.
 pub(super) const CLIENT_SHORT: f64 = 0.005;
@@ -191,13 +191,7 @@ fn weigh(
     if steadiness.throttles {
         let mut evidence = vec![format!("{} of {rate}/s offered were throttled steadily to the end", percent(steadiness.share))];
         match so_far.sustained {
-            Some(e) => evidence.push(format!(
-                "accepted {}/s (95 % {} to {}) from {} on",
-                per_s_in_words(e.per_s),
-                per_s_in_words(e.ci95.0),
-                per_s_in_words(e.ci95.1),
-                seconds(steadiness.from_s)
-            )),
+            Some(e) => evidence.push(format!("accepted {} from {} on", estimate_in_words(e, ""), seconds(steadiness.from_s))),
             None => evidence.push(match steadiness.caveat {
                 Some(Caveat::NotStationary) => format!("the accepted rate was still changing at the end of {length}"),
                 _ => format!("the steady part of {length} is too short to state a ceiling within 1 %"),
@@ -236,7 +230,7 @@ fn weigh(
 }
 
 /// What the service said of why, for the answers first seen in or before this window that it can have given.
-fn reasons(load: &Snapshot, window: &Window) -> String {
+pub(super) fn reasons(load: &Snapshot, window: &Window) -> String {
     let end = window.end.unwrap_or(load.at);
     let given = |t: &&Tally<Refusal>| t.first <= end && t.last >= window.spec.start;
     let Some(main) = load.refusals.iter().filter(given).max_by_key(|t| t.count) else {

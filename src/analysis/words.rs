@@ -2,6 +2,8 @@
 
 use crate::load::thousands;
 
+use super::assessment::Estimate;
+
 /// A rate for a sentence: whole from 100/s up, else to two digits after the point, without trailing zeros.
 pub fn per_s_in_words(per_s: f64) -> String {
     if !per_s.is_finite() {
@@ -12,6 +14,13 @@ pub fn per_s_in_words(per_s: f64) -> String {
     }
     let text = format!("{per_s:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// An estimate for a sentence, with half the width of its interval.
+pub(super) fn estimate_in_words(estimate: Estimate, what: &str) -> String {
+    let half = (estimate.ci95.1 - estimate.per_s).max(0.0);
+    let half = if half >= 10.0 { format!("{half:.0}") } else { format!("{half:.1}") };
+    format!("{}{what}/s (95 % +/- {half})", per_s_in_words(estimate.per_s))
 }
 
 /// A count for a sentence, rounded to a whole number.

@@ -2,7 +2,8 @@
 //! per second into the load module's own history.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test binary uses its part of it")]
 
-use throttlescope::load::{Bucket, Counts, History, Offset, Op, Part, Rate, Refusal, Snapshot, Tally, Units, WindowId, WindowSpec};
+use throttlescope::load::{Bucket, History, Offset, Op, Part, Rate, Refusal, Snapshot, Tally, Units, WindowId, WindowSpec};
+use throttlescope::report::Entry;
 
 /// A small generator of uniform numbers (splitmix64).
 pub struct Dice(pub u64);
@@ -56,6 +57,10 @@ pub struct Bench {
     pub partitions: Vec<Partition>,
     pub dice: Dice,
     history: History,
+    /// The same as a session would journal it.
+    pub entries: Vec<Entry>,
+    /// Whether buckets are kept in `entries`.
+    pub journals: bool,
     now_s: u64,
     windows: u32,
     /// Outcomes that complete in the second after the window's last.
@@ -78,7 +83,16 @@ pub struct Client {
 
 impl Bench {
     pub fn new(partitions: Vec<Partition>, seed: u64) -> Self {
-        Self { partitions, dice: Dice(seed), history: History::new(), now_s: 0, windows: 0, pending: Vec::new() }
+        Self {
+            partitions,
+            dice: Dice(seed),
+            history: History::new(),
+            entries: Vec::new(),
+            journals: false,
+            now_s: 0,
+            windows: 0,
+            pending: Vec::new(),
+        }
     }
 
     /// Four even partitions of 1,000/s with one second of burst.
@@ -111,15 +125,19 @@ impl Bench {
     pub fn open(&mut self, rate: f64, planned_s: Option<u64>) -> WindowId {
         let id = WindowId(self.windows);
         self.windows += 1;
-        let rate = Rate::from_per_s(rate).expect("a rate");
+        let rate = Rate::from_per_s(rate).unwrap_or(Rate::MIN);
         let start = Offset::from_secs(self.now_s);
         let planned_end = planned_s.map(|s| Offset::from_secs(self.now_s + s));
-        self.history.open_window(WindowSpec { id, label: format!("{rate}/s"), op: Op::Write, rate, start, planned_end });
+        let spec = WindowSpec { id, label: format!("{rate}/s"), op: Op::Write, rate, start, planned_end };
+        self.entries.push(Entry::Open(spec.clone()));
+        self.history.open_window(spec);
         id
     }
 
     pub fn close(&mut self, id: WindowId) {
-        self.history.close_window(id, Offset::from_secs(self.now_s));
+        let end = Offset::from_secs(self.now_s);
+        self.entries.push(Entry::Close { window: id, end });
+        self.history.close_window(id, end);
     }
 
     pub fn run(&mut self, id: WindowId, rate: f64, seconds: u64, client: Client) {
@@ -134,7 +152,7 @@ impl Bench {
             if stalled || self.dice.unit() < client.shed {
                 due.counts.shed += 1;
                 if stalled {
-                    let (from, to) = client.stall.expect("stalled");
+                    let (from, to) = client.stall.unwrap_or_default();
                     stalls[at as usize] = ((to - from) * 1e9) as u64;
                 }
                 continue;
@@ -148,20 +166,27 @@ impl Bench {
             let taken = self.partitions[which.unwrap_or(last)].takes(start + at);
             let done = (at + 0.004 + 0.004 * self.dice.unit()).min(seconds as f64 + 0.5);
             let cell = &mut cells[done as usize];
+            let micros = ((done - at) * 1e6) as u64;
+            let arrived = Offset::from_nanos(((start + done) * 1e9) as u64);
+            cell.schedule_error.record_micros(60);
             if client.timed_out > 0.0 && self.dice.unit() < client.timed_out {
                 cell.counts.timed_out += 1;
             } else if taken {
                 cell.counts.accepted += 1;
                 cell.counts.consumed += Units::from_milli(1_000);
-                cell.service.accepted.record_micros(((done - at) * 1e6) as u64);
+                cell.service.accepted.record_micros(micros);
+                cell.response.accepted.record_micros(micros + 60);
+                cell.first_accepted = Some(cell.first_accepted.map_or(arrived, |a| a.min(arrived)));
             } else {
                 cell.counts.throttled += 1;
+                cell.service.throttled.record_micros(micros);
+                cell.response.throttled.record_micros(micros + 60);
                 let sent = Offset::from_nanos(((start + at) * 1e9) as u64);
                 cell.first_throttled_sent = Some(cell.first_throttled_sent.map_or(sent, |s| s.min(sent)));
             }
         }
         let carried = std::mem::take(&mut self.pending);
-        let rest = cells.pop().expect("the drain's cell");
+        let rest = cells.pop().unwrap_or_default();
         for (second, cell) in cells.into_iter().enumerate() {
             let mut parts = if second == 0 { carried.clone() } else { Vec::new() };
             match parts.iter_mut().find(|p| p.window == id) {
@@ -181,15 +206,20 @@ impl Bench {
             Refusal::new(400, "ThrottlingException", reasons, None, "Throughput exceeds the current capacity of your table or index.");
         let refusals =
             (throttled > 0).then(|| Tally { what: what.into(), window: parts[0].window, count: throttled, first: start, last: start });
-        self.history.absorb(&Bucket {
+        let bucket = Bucket {
             start,
             parts,
             refusals: refusals.into_iter().collect(),
             runners: 1,
             in_flight_max: 40,
             longest_stall_nanos: stall_nanos,
+            cpu_nanos: 120_000_000,
             ..Bucket::default()
-        });
+        };
+        self.history.absorb(&bucket);
+        if self.journals {
+            self.entries.push(Entry::Bucket(Box::new(bucket)));
+        }
         self.now_s += 1;
     }
 
@@ -203,9 +233,4 @@ impl Bench {
     pub fn glimpse(&self) -> Snapshot {
         self.history.snapshot(Offset::from_secs(self.now_s))
     }
-}
-
-/// A ledger that balances.
-pub fn balances(counts: &Counts) -> bool {
-    counts.open() == 0
 }
