@@ -59,6 +59,8 @@ pub enum Caveat {
     NotStationary,
     /// What came before left the burst no time to refill, so it cannot be measured here.
     BurstNotRefilled,
+    /// The burst is too small against what the counts leave open to state it within 10 %.
+    BurstUncertain,
     /// The window consists of hand-steered setpoints too short to judge.
     Adjusting,
     /// Some requests failed or timed out; the figures speak of the rest.
@@ -83,6 +85,7 @@ impl Caveat {
             Self::TooShort => "too-short",
             Self::NotStationary => "not-stationary",
             Self::BurstNotRefilled => "burst-not-refilled",
+            Self::BurstUncertain => "burst-uncertain",
             Self::Adjusting => "adjusting",
             Self::Failures => "failures",
             Self::InFlight => "in-flight",
@@ -102,11 +105,12 @@ impl Caveat {
             Self::TooShort => "the steady part is too short to state a sustained ceiling",
             Self::NotStationary => "the throttle rate never became stationary",
             Self::BurstNotRefilled => "what came before left the burst no time to refill",
+            Self::BurstUncertain => "the burst is too small against the noise to state it within 10 %",
             Self::Adjusting => "setpoints shorter than a second, too short to judge",
             Self::Failures => "some requests failed or timed out",
             Self::InFlight => "requests were still in flight",
             Self::CeilingMoved => "windows disagree about the ceiling by more than 1 %",
-            Self::StoppedEarly => "stopped before the plan ended",
+            Self::StoppedEarly => "the session was stopped before its end",
         }
     }
 }

@@ -1,5 +1,15 @@
 //! Judges recorded data: pure functions, no clock, no I/O. Imports only `load`.
 
 pub mod assessment;
+mod burst;
+pub mod cost;
+mod estimate;
+mod session;
+mod steady;
+mod window;
+mod words;
 
 pub use assessment::{Assessment, Caveat, Estimate, SessionAssessment, Verdict, VerdictKind};
+pub use cost::{Price, Prices, units_per_request, usd, worst_case_usd};
+pub use session::{Context, assess};
+pub use words::per_s_in_words;

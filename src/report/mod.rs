@@ -1,9 +1,25 @@
 //! The session document and its renderings. Imports `load` and `analysis`.
 
+mod build;
+mod clean;
+pub mod document;
 pub mod entry;
 pub mod facts;
+mod figures;
+mod finite;
+pub mod journal;
 pub mod recording;
+pub mod status;
+pub mod text;
+pub mod write;
 
+pub use build::{context, document};
+pub use clean::{clean, clean_ascii};
+pub use document::{Document, SCHEMA};
 pub use entry::Entry;
 pub use facts::{Cost, Event, EventKind, Phase, PlanFacts, SessionFacts, StopReason, TargetFacts, TargetKind, TargetLedger, WorkloadFacts};
-pub use recording::Recording;
+pub use finite::Finite;
+pub use journal::{JOURNAL_SCHEMA, JournalError, load_document};
+pub use recording::{Recorder, Recording};
+pub use text::text;
+pub use write::{WriteError, check_writable, write_new};

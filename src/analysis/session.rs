@@ -1,0 +1,234 @@
+//! What the session shows: the windows' figures pooled, and the clean ceiling bracketed.
+
+use crate::load::{Op, Snapshot, Window};
+
+use super::assessment::{Assessment, Caveat, Estimate, SessionAssessment, Verdict, VerdictKind};
+use super::cost;
+use super::estimate;
+use super::window::{Judged, judge, reasons};
+use super::words::{count_in_words, estimate_in_words, per_s_in_words, seconds};
+
+/// Ceilings that differ by no more than this share are one ceiling.
+const AGREE: f64 = 0.01;
+
+/// What an assessment needs to know besides the measured data.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Context {
+    /// Whether the simulated endpoint answers.
+    pub simulated: bool,
+    /// Whether that endpoint ran short of CPU.
+    pub target_saturated: bool,
+    /// Whether the session was stopped before its plan ended.
+    pub stopped_early: bool,
+    /// Whether a runner started late.
+    pub late_runner: bool,
+    /// Most requests that may be in flight.
+    pub in_flight_cap: Option<u32>,
+    /// Item size in bytes, from which units follow where the service states none.
+    pub item_bytes: u32,
+    /// Whether reads are strongly consistent.
+    pub consistent_read: bool,
+}
+
+impl Context {
+    /// Units per request: as the service stated them, else as its documented rule gives them for the item size.
+    pub(super) fn units_per_request(&self, window: &Window) -> Option<f64> {
+        window
+            .units_per_request()
+            .or_else(|| (self.item_bytes > 0).then(|| cost::units_per_request(window.spec.op, self.item_bytes, self.consistent_read)))
+    }
+}
+
+/// Judges everything measured so far. The work is linear in the rows and in the windows' seconds.
+pub fn assess(load: &Snapshot, context: &Context) -> SessionAssessment {
+    let mut largest = [0.0_f64; 2];
+    let mut judged: Vec<Judged> = Vec::with_capacity(load.windows.len());
+    for window in &load.windows {
+        let largest = &mut largest[slot(window.spec.op)];
+        let one = judge(load, window, context, *largest);
+        *largest = one.above_ceiling.unwrap_or(0.0).max(*largest);
+        judged.push(one);
+    }
+    for (window, one) in load.windows.iter().zip(&mut judged) {
+        say_what_a_quiet_window_shows(window, one, largest[slot(window.spec.op)]);
+    }
+    let mut session = SessionAssessment::default();
+    session_figures(load, &judged, context, &mut session);
+    session.windows = judged.into_iter().map(|one| one.assessment).collect();
+    session
+}
+
+const fn slot(op: Op) -> usize {
+    match op {
+        Op::Write => 0,
+        Op::Read => 1,
+    }
+}
+
+fn say_what_a_quiet_window_shows(window: &Window, one: &mut Judged, burst: f64) {
+    if !one.clean {
+        return;
+    }
+    let rate = window.spec.rate.per_s();
+    let sentence = if burst > 0.0 {
+        let least = (rate - burst / one.span_s).max(0.0);
+        format!("ceiling >= {}/s: a burst of {} requests may have carried the rest", per_s_in_words(least), count_in_words(burst))
+    } else {
+        format!("ceiling >= {}/s less burst/{}", per_s_in_words(rate), seconds(one.span_s))
+    };
+    one.assessment.verdict.evidence.insert(1.min(one.assessment.verdict.evidence.len()), sentence);
+}
+
+fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, session: &mut SessionAssessment) {
+    let kind = |one: &Judged| one.assessment.verdict.kind;
+    let of_bound = |(w, one): &(&std::sync::Arc<Window>, &Judged)| kind(one) == VerdictKind::ServiceBound && w.counts.offered > 0;
+    let pairs = || load.windows.iter().zip(judged);
+    // One operation at a time: that of the last window that hit the service's limit, else of the last one.
+    let op = pairs().filter(of_bound).last().or_else(|| pairs().last()).map_or(Op::Write, |(w, _)| w.spec.op);
+    let ours: Vec<(&Window, &Judged)> = pairs().filter(|(w, _)| w.spec.op == op).map(|(w, one)| (w.as_ref(), one)).collect();
+    let mut caveats: Vec<Caveat> = Vec::new();
+    let mut evidence: Vec<String> = Vec::new();
+
+    let bound: Vec<&Assessment> =
+        ours.iter().filter(|(_, one)| kind(one) == VerdictKind::ServiceBound).map(|(_, one)| &one.assessment).collect();
+    let ceilings: Vec<Estimate> = bound.iter().filter_map(|a| a.sustained).collect();
+    session.sustained = if agree(&ceilings) {
+        estimate::pool(&ceilings)
+    } else {
+        caveats.push(Caveat::CeilingMoved);
+        ceilings.last().copied()
+    };
+    session.burst_units = ours.iter().rev().find_map(|(_, one)| one.assessment.burst_units);
+    bracket_clean_ceiling(&ours, session, &mut caveats);
+
+    let count = |wanted| ours.iter().filter(|(_, one)| kind(one) == wanted).count();
+    let (service, client, quiet) =
+        (count(VerdictKind::ServiceBound), count(VerdictKind::ClientBound), count(VerdictKind::CeilingNotReached));
+    let verdict = if service > 0 {
+        service_evidence(op, &bound, &ceilings, session, &caveats, &mut evidence);
+        if let Some((window, _)) = pairs().filter(of_bound).last() {
+            evidence.push(reasons(load, window));
+        }
+        // A client that fell short below a rate that the service refuses contradicts it.
+        let lowest = session.clean_below_per_s.unwrap_or(f64::INFINITY);
+        let contradicted = ours.iter().any(|(w, one)| kind(one) == VerdictKind::ClientBound && w.spec.rate.per_s() < lowest);
+        if contradicted {
+            evidence.push("the client itself fell short at a lower rate than that".to_owned());
+        }
+        if contradicted { VerdictKind::Inconclusive } else { VerdictKind::ServiceBound }
+    } else if client > 0 {
+        evidence.push(format!("the client fell short in {client} of {} windows and the service refused steadily in none", ours.len()));
+        VerdictKind::ClientBound
+    } else if quiet > 0 && quiet == ours.iter().filter(|(w, _)| !w.is_adjusting() && w.counts.offered > 0).count() {
+        evidence.push(format!("no window was throttled steadily; highest offered {}/s", highest(&ours)));
+        VerdictKind::CeilingNotReached
+    } else {
+        evidence.push(match ours.len() {
+            0 => "no window was measured".to_owned(),
+            1 => "the one window does not show whose limit was met".to_owned(),
+            n => format!("none of {n} windows shows whose limit was met"),
+        });
+        VerdictKind::Inconclusive
+    };
+    if client > 0 && service > 0 {
+        evidence.push(format!("the client fell short in {client} of {} windows", ours.len()));
+    }
+    for caveat in ours.iter().flat_map(|(_, one)| &one.assessment.verdict.caveats) {
+        // Those speak of the whole session; the others of one window's own figures.
+        if matches!(caveat, Caveat::ClientSaturated | Caveat::Gap | Caveat::Failures | Caveat::InFlight | Caveat::LateRunner) {
+            caveats.push(*caveat);
+        }
+    }
+    if service > 0 && session.sustained.is_none() {
+        caveats.extend(bound.iter().flat_map(|a| &a.verdict.caveats).filter(|c| matches!(c, Caveat::TooShort | Caveat::NotStationary)));
+    }
+    if service > 0 && session.burst_units.is_none() {
+        caveats.extend(
+            bound.iter().flat_map(|a| &a.verdict.caveats).filter(|c| matches!(c, Caveat::BurstNotRefilled | Caveat::BurstUncertain)),
+        );
+    }
+    for (holds, caveat) in [
+        (context.simulated, Caveat::Simulated),
+        (context.target_saturated, Caveat::TargetSaturated),
+        (context.stopped_early, Caveat::StoppedEarly),
+    ] {
+        if holds {
+            caveats.push(caveat);
+        }
+    }
+    caveats.sort_unstable();
+    caveats.dedup();
+    session.verdict = Verdict { kind: verdict, evidence, caveats };
+}
+
+fn agree(ceilings: &[Estimate]) -> bool {
+    let low = ceilings.iter().map(|e| e.per_s).fold(f64::INFINITY, f64::min);
+    let high = ceilings.iter().map(|e| e.per_s).fold(0.0, f64::max);
+    ceilings.is_empty() || high - low <= AGREE * high
+}
+
+fn highest(ours: &[(&Window, &Judged)]) -> String {
+    per_s_in_words(ours.iter().map(|(w, _)| w.spec.rate.per_s()).fold(0.0, f64::max))
+}
+
+/// Brackets the clean ceiling in the order of the windows: a later window that contradicts an earlier one replaces it,
+/// because the table has grown (or the person has changed it) in between.
+fn bracket_clean_ceiling(ours: &[(&Window, &Judged)], session: &mut SessionAssessment, caveats: &mut Vec<Caveat>) {
+    let carried_by_burst = |rate: f64| session.sustained.is_some_and(|e| rate > e.ci95.1.max(e.per_s * (1.0 + AGREE)));
+    let (mut at_least, mut below): (Option<f64>, Option<f64>) = (None, None);
+    for (window, one) in ours {
+        let rate = window.spec.rate.per_s();
+        if one.assessment.verdict.kind == VerdictKind::ServiceBound {
+            if at_least.is_some_and(|least| least >= rate) {
+                caveats.push(Caveat::CeilingMoved);
+                at_least = None;
+            }
+            below = Some(below.map_or(rate, |b: f64| b.min(rate)));
+        } else if one.clean && !carried_by_burst(rate) {
+            if below.is_some_and(|b| b <= rate) {
+                caveats.push(Caveat::CeilingMoved);
+                below = None;
+            }
+            at_least = Some(at_least.map_or(rate, |l: f64| l.max(rate)));
+        }
+    }
+    session.clean_at_least_per_s = at_least;
+    session.clean_below_per_s = below;
+}
+
+fn service_evidence(
+    op: Op,
+    bound: &[&Assessment],
+    ceilings: &[Estimate],
+    session: &SessionAssessment,
+    caveats: &[Caveat],
+    evidence: &mut Vec<String>,
+) {
+    let windows = |n: usize| if n == 1 { "1 window".to_owned() } else { format!("{n} windows") };
+    match session.sustained {
+        Some(e) if caveats.contains(&Caveat::CeilingMoved) && ceilings.len() > 1 => {
+            let all: Vec<String> = ceilings.iter().map(|e| per_s_in_words(e.per_s)).collect();
+            evidence.push(format!(
+                "sustained {} {}/s in the last over-driven window; in all: {}",
+                per_s_in_words(e.per_s),
+                op.plural(),
+                all.join(", ")
+            ));
+        }
+        Some(e) => {
+            let said = estimate_in_words(e, &format!(" {}", op.plural()));
+            evidence.push(format!("sustained {said} in {} that throttled steadily", windows(ceilings.len())));
+        }
+        None => evidence.push(format!("{} throttled steadily, none long enough to state a ceiling", windows(bound.len()))),
+    }
+    if let Some(burst) = session.burst_units {
+        evidence.push(format!("a burst of {} units was accepted on top before throttling set in", count_in_words(burst)));
+    }
+    match (session.clean_at_least_per_s, session.clean_below_per_s) {
+        (Some(least), Some(below)) => {
+            evidence.push(format!("no throttle at {}/s, steady throttling at {}/s", per_s_in_words(least), per_s_in_words(below)));
+        }
+        (None, Some(below)) => evidence.push(format!("steady throttling at {}/s, the lowest that was over-driven", per_s_in_words(below))),
+        _ => {}
+    }
+}

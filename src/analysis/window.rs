@@ -1,0 +1,276 @@
+//! What one window shows.
+
+use crate::load::{BUCKET, Refusal, Second, Snapshot, Tally, Window};
+
+use super::assessment::{Assessment, Caveat, Estimate, Verdict, VerdictKind};
+use super::burst::{self, KNOWN_WITHIN, MISSING_AT_MOST};
+use super::estimate;
+use super::session::Context;
+use super::steady::{self, SHORTEST_S};
+use super::words::{count_in_words, estimate_in_words, per_s_in_words, percent, seconds};
+
+/// From this share of intents shed or sent late the client itself was short.
+pub(super) const CLIENT_SHORT: f64 = 0.005;
+/// Steady throttling refuses at least this share of what came due in the steady part.
+const STEADY_SHARE: f64 = 0.001;
+/// A ceiling is stated only if its 95 % interval is no wider than this to either side: then it is within 1 % with 99 %
+/// confidence (2.58 standard errors instead of 1.96).
+const KNOWN_CEILING: f64 = 0.0076;
+/// A stall longer than this lets intents go stale, nanoseconds.
+const GAP_NANOS: u64 = 100_000_000;
+
+/// A window's assessment, and what the session's needs besides.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) assessment: Assessment,
+    /// Requests accepted above the ceiling, whether or not the burst had refilled.
+    pub(super) above_ceiling: Option<f64>,
+    /// Nothing was throttled, the client kept its schedule, and it was long enough to say so.
+    pub(super) clean: bool,
+    /// Length, seconds.
+    pub(super) span_s: f64,
+}
+
+struct Steadiness {
+    /// Throttling went on to the end: every second of the last stretch but a few, and not a share too small to matter.
+    throttles: bool,
+    /// The ceiling, where it can be stated.
+    ceiling: Option<Estimate>,
+    /// Start of the steady part, seconds from the window's start.
+    from_s: f64,
+    /// Accepted per second of the steady part.
+    counts: Vec<f64>,
+    /// Why there is no ceiling although there is throttling.
+    caveat: Option<Caveat>,
+    /// Share of intents throttled at the end.
+    share: f64,
+}
+
+/// Judges a window. `largest` is the largest burst of its operation seen before it, requests.
+pub(super) fn judge(load: &Snapshot, window: &Window, context: &Context, largest: f64) -> Judged {
+    let span_s = span_s(load, window);
+    let mut assessment = Assessment {
+        window: window.spec.id,
+        accepted_per_s: (span_s > 0.0 && !window.is_adjusting()).then(|| window.counts.accepted as f64 / span_s),
+        first_throttle_s: window.first_throttle().map(|d| d.as_secs_f64()),
+        ..Assessment::default()
+    };
+    let mut caveats = common_caveats(window, context);
+    if window.is_adjusting() {
+        caveats.push(Caveat::Adjusting);
+        let said = format!("{} setpoints in {}: each too short to judge", window.folded, seconds(span_s));
+        assessment.verdict = verdict(VerdictKind::Inconclusive, vec![said], caveats);
+        return Judged { assessment, above_ceiling: None, clean: false, span_s };
+    }
+    if window.counts.offered == 0 || span_s < 1.0 {
+        caveats.push(Caveat::TooShort);
+        let said = format!("{} intents in {}: too little to judge", count_in_words(window.counts.offered as f64), seconds(span_s));
+        assessment.verdict = verdict(VerdictKind::Inconclusive, vec![said], caveats);
+        return Judged { assessment, above_ceiling: None, clean: false, span_s };
+    }
+
+    let steadiness = steadiness(window, span_s);
+    let mut above = None;
+    if let Some(ceiling) = steadiness.ceiling {
+        assessment.sustained = Some(ceiling);
+        assessment.steady_from_s = Some(steadiness.from_s);
+        let requests = burst::above_ceiling(window, span_s, ceiling.per_s);
+        above = Some(requests);
+        let open = burst::uncertainty(steadiness.from_s, &steadiness.counts, ceiling);
+        let missing = burst::missing_at_start(load, window, ceiling.per_s, largest.max(requests));
+        if requests <= 0.0 || open > KNOWN_WITHIN * requests {
+            caveats.push(Caveat::BurstUncertain);
+        } else if missing > MISSING_AT_MOST * requests {
+            caveats.push(Caveat::BurstNotRefilled);
+        } else {
+            assessment.burst_units = context.units_per_request(window).map(|units| requests * units);
+        }
+    }
+    caveats.extend(steadiness.caveat);
+    let short = window.counts.client_shortfall().is_some_and(|share| share >= CLIENT_SHORT);
+    if short {
+        caveats.push(Caveat::ClientSaturated);
+    }
+    let (kind, mut evidence) = weigh(load, window, &steadiness, &assessment, short, span_s);
+    if kind == VerdictKind::Inconclusive && !short && !steadiness.throttles && window.counts.throttled > 0 {
+        caveats.push(Caveat::TooShort);
+    }
+    evidence.extend(client_evidence(window, context, short));
+    evidence.extend(failure_evidence(window));
+    assessment.verdict = verdict(kind, evidence, caveats);
+    let clean = kind == VerdictKind::CeilingNotReached && window.counts.throttled == 0 && span_s >= SHORTEST_S;
+    Judged { assessment, above_ceiling: above, clean, span_s }
+}
+
+fn verdict(kind: VerdictKind, evidence: Vec<String>, mut caveats: Vec<Caveat>) -> Verdict {
+    caveats.sort_unstable();
+    caveats.dedup();
+    Verdict { kind, evidence, caveats }
+}
+
+/// Length of the window, or of what has been counted of it.
+fn span_s(load: &Snapshot, window: &Window) -> f64 {
+    match (window.end, window.seconds.last()) {
+        (Some(end), _) => end.since(window.spec.start).as_secs_f64(),
+        (None, Some(last)) => last.start.plus(BUCKET).min(load.at.max(last.start)).since(window.spec.start).as_secs_f64(),
+        (None, None) => 0.0,
+    }
+}
+
+fn common_caveats(window: &Window, context: &Context) -> Vec<Caveat> {
+    let counts = &window.counts;
+    let gap = window.client.longest_stall_nanos > GAP_NANOS && counts.shed > 0;
+    [
+        (context.simulated, Caveat::Simulated),
+        (context.target_saturated, Caveat::TargetSaturated),
+        (context.late_runner, Caveat::LateRunner),
+        (gap, Caveat::Gap),
+        (counts.failed + counts.timed_out > 0, Caveat::Failures),
+        (window.end.is_some() && counts.open() > 0, Caveat::InFlight),
+    ]
+    .into_iter()
+    .filter_map(|(holds, caveat)| holds.then_some(caveat))
+    .collect()
+}
+
+fn steadiness(window: &Window, span_s: f64) -> Steadiness {
+    let whole = steady::whole_seconds(window);
+    let needed = SHORTEST_S.max(span_s / 10.0);
+    let first = whole.iter().position(|s| s.counts.throttled > 0).unwrap_or(whole.len());
+    let over_driven = whole.get(first..).unwrap_or_default();
+    let accepted: Vec<f64> = over_driven.iter().map(|s| s.counts.accepted as f64).collect();
+    let none = |caveat| Steadiness { throttles: false, ceiling: None, from_s: 0.0, counts: Vec::new(), caveat, share: 0.0 };
+    if (over_driven.len() as f64) < needed {
+        return none(None);
+    }
+    let at_end = over_driven.get(over_driven.len() - (needed.ceil() as usize).min(over_driven.len())..).unwrap_or_default();
+    let share = throttled_share(at_end);
+    if !is_steady_throttling(at_end) {
+        return none(None);
+    }
+    let from = steady::last_level(&accepted);
+    let level = over_driven.get(from..).unwrap_or_default();
+    let counts = accepted.get(from..).unwrap_or_default().to_vec();
+    let from_s = level.first().map_or(span_s, |s| s.start.since(window.spec.start).as_secs_f64());
+    let enough = level.len() as f64 >= needed;
+    let estimate = estimate::mean(&counts).filter(|_| enough);
+    let allowed = |e: &Estimate| (KNOWN_CEILING * e.per_s).max(estimate::edge_half_width(counts.len()));
+    let ceiling = estimate.filter(|e| e.per_s > 0.0 && e.ci95.1 - e.per_s <= allowed(e));
+    let caveat = match ceiling {
+        Some(_) => None,
+        // Throttled for long, and still no level: it kept moving.
+        None if !enough && over_driven.len() as f64 >= 2.0 * needed => Some(Caveat::NotStationary),
+        None => Some(Caveat::TooShort),
+    };
+    Steadiness { throttles: true, ceiling, from_s, counts, caveat, share }
+}
+
+fn throttled_share(seconds: &[Second]) -> f64 {
+    let throttled: u64 = seconds.iter().map(|s| s.counts.throttled).sum();
+    let offered: u64 = seconds.iter().map(|s| s.counts.offered).sum();
+    throttled as f64 / offered.max(1) as f64
+}
+
+/// An odd refusal now and then is not steady throttling: at least four of five seconds must have one, and together they must matter.
+fn is_steady_throttling(seconds: &[Second]) -> bool {
+    let with = seconds.iter().filter(|s| s.counts.throttled > 0).count();
+    !seconds.is_empty() && with * 5 >= seconds.len() * 4 && throttled_share(seconds) >= STEADY_SHARE
+}
+
+fn weigh(
+    load: &Snapshot,
+    window: &Window,
+    steadiness: &Steadiness,
+    so_far: &Assessment,
+    short: bool,
+    span_s: f64,
+) -> (VerdictKind, Vec<String>) {
+    let counts = &window.counts;
+    let (rate, length) = (per_s_in_words(window.spec.rate.per_s()), seconds(span_s));
+    let unanswered = (counts.failed + counts.timed_out) as f64 / counts.offered as f64;
+    if steadiness.throttles {
+        let mut evidence = vec![format!("{} of {rate}/s offered were throttled steadily to the end", percent(steadiness.share))];
+        match so_far.sustained {
+            Some(e) => evidence.push(format!("accepted {} from {} on", estimate_in_words(e, ""), seconds(steadiness.from_s))),
+            None => evidence.push(match steadiness.caveat {
+                Some(Caveat::NotStationary) => format!("the accepted rate was still changing at the end of {length}"),
+                _ => format!("the steady part of {length} is too short to state a ceiling within 1 %"),
+            }),
+        }
+        evidence.push(reasons(load, window));
+        return (if short { VerdictKind::Inconclusive } else { VerdictKind::ServiceBound }, evidence);
+    }
+    if counts.throttled == 0 {
+        let kind = if short {
+            VerdictKind::ClientBound
+        } else if unanswered >= CLIENT_SHORT {
+            VerdictKind::Inconclusive
+        } else {
+            VerdictKind::CeilingNotReached
+        };
+        let evidence = if kind == VerdictKind::CeilingNotReached {
+            format!("accepted all of {rate}/s for {length}")
+        } else {
+            format!("nothing of {rate}/s was throttled in {length}")
+        };
+        return (kind, vec![evidence]);
+    }
+    let share = counts.throttled as f64 / counts.offered as f64;
+    let evidence = format!(
+        "{} of {} were throttled in {length} at {rate}/s, not steadily",
+        count_in_words(counts.throttled as f64),
+        count_in_words(counts.offered as f64)
+    );
+    let kind = match (short, share < STEADY_SHARE) {
+        (true, true) => VerdictKind::ClientBound,
+        (false, true) if unanswered < CLIENT_SHORT => VerdictKind::CeilingNotReached,
+        _ => VerdictKind::Inconclusive,
+    };
+    (kind, vec![evidence])
+}
+
+/// What the service said of why, for the answers first seen in or before this window that it can have given.
+pub(super) fn reasons(load: &Snapshot, window: &Window) -> String {
+    let end = window.end.unwrap_or(load.at);
+    let given = |t: &&Tally<Refusal>| t.first <= end && t.last >= window.spec.start;
+    let Some(main) = load.refusals.iter().filter(given).max_by_key(|t| t.count) else {
+        return "the answers were not kept".to_owned();
+    };
+    let reasons = if main.what.reasons.is_empty() { String::new() } else { format!(" {}", main.what.reasons.join(", ")) };
+    format!("{} {}{reasons}: {}", main.what.http_status, main.what.code, main.what.cause().in_words())
+}
+
+fn client_evidence(window: &Window, context: &Context, short: bool) -> Option<String> {
+    let counts = &window.counts;
+    let share = counts.client_shortfall()?;
+    let p99 = window.client.schedule_error.quantiles().p99.map_or(String::new(), |ms| format!("; schedule error p99 {ms:.2} ms"));
+    if !short {
+        return Some(format!("the client shed or sent late {} of its intents{p99}", percent(share)));
+    }
+    let cap = context.in_flight_cap.filter(|cap| window.client.in_flight_max >= *cap);
+    let why = match cap {
+        Some(cap) => format!("the in-flight cap of {} was reached; raise --max-in-flight", count_in_words(f64::from(cap))),
+        None if window.client.longest_stall_nanos > GAP_NANOS => {
+            format!("the client stood still for up to {:.0} ms", window.client.longest_stall_nanos as f64 / 1e6)
+        }
+        None => "the client was late; it needs more CPU or a lower rate".to_owned(),
+    };
+    Some(format!(
+        "the client shed {} and sent {} late, {} of {}: {why}{p99}",
+        count_in_words(counts.shed as f64),
+        count_in_words(counts.late as f64),
+        percent(share),
+        count_in_words(counts.offered as f64)
+    ))
+}
+
+fn failure_evidence(window: &Window) -> Option<String> {
+    let counts = &window.counts;
+    (counts.failed + counts.timed_out > 0).then(|| {
+        format!(
+            "{} failed and {} timed out; the figures speak of the rest",
+            count_in_words(counts.failed as f64),
+            count_in_words(counts.timed_out as f64)
+        )
+    })
+}

@@ -1,0 +1,131 @@
+//! The session document, whenever it is written.
+
+#[path = "support/mod.rs"]
+mod bench;
+#[path = "support/story.rs"]
+mod story;
+use bench::{Bench, Client};
+
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+use throttlescope::load::Latency;
+use throttlescope::report::{Document, Entry, Recording, document};
+
+static WHOLE: LazyLock<Vec<Entry>> = LazyLock::new(story::whole_session);
+
+fn valid(recording: &Recording) -> (Document, Value) {
+    let written = document(recording);
+    let value = serde_json::to_value(&written).expect("a document is JSON");
+    let schema: Value = serde_json::from_str(include_str!("../assets/session.schema.json")).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+    let wrong: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert_eq!(wrong, Vec::<String>::new());
+    let read: Document = serde_json::from_value(value.clone()).expect("a document reads back");
+    assert_eq!(read, written);
+    (written, value)
+}
+
+#[test]
+fn the_schema_holds_in_every_state_of_a_session() {
+    let (empty, _) = valid(&Recording::default());
+    assert!(empty.windows.is_empty());
+    let (creating, _) = valid(&story::told(&WHOLE[..3], 2));
+    assert_eq!((creating.session.state.name(), creating.totals.counts.offered), ("creating", 0));
+    for buckets in [8, 9, 10, 25, 60, 200] {
+        let (mid, value) = valid(&story::told(story::until(&WHOLE, buckets), buckets as u64));
+        assert_eq!(value["session"]["state"], "running");
+        assert!(mid.session.ended_at.is_none());
+    }
+    let (failed, _) = valid(&story::told(&story::failed_session(), 21));
+    assert_eq!(failed.session.state.name(), "failed");
+    assert_eq!(failed.failures[0].count, 7);
+    assert!(!failed.failures[0].message.contains("123456789012"));
+    valid(&story::told(&WHOLE, 242));
+}
+
+#[test]
+fn the_schema_refuses_what_is_no_session_document() {
+    let schema: Value = serde_json::from_str(include_str!("../assets/session.schema.json")).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let (_, good) = valid(&story::told(&WHOLE, 242));
+    assert!(validator.is_valid(&good));
+    for (pointer, wrong) in [
+        ("/schema", json!("throttlescope.session/2")),
+        ("/session/state", json!("sleeping")),
+        ("/totals/offered", json!(-1)),
+        ("/windows/0/latency_ms/accepted/service/p50", json!("4.5")),
+        ("/windows/0/verdict", json!("fine")),
+        ("/verdict/ci95_per_s", json!([1.0])),
+        ("/buckets/accepted/0", json!(0.5)),
+    ] {
+        let mut bad = good.clone();
+        *bad.pointer_mut(pointer).expect(pointer) = wrong;
+        assert!(!validator.is_valid(&bad), "{pointer}");
+    }
+    let mut more = good.clone();
+    more["windows"][0]["authorization"] = json!("x");
+    assert!(!validator.is_valid(&more));
+}
+
+#[test]
+fn every_ledger_of_the_document_balances_and_every_column_is_as_long() {
+    for buckets in [10, 60, 150, 1_000] {
+        let (written, value) = valid(&story::told(story::until(&WHOLE, buckets), buckets as u64));
+        let ledgers = written.windows.iter().map(|w| w.counts).chain([written.totals.counts]);
+        for c in ledgers {
+            assert_eq!(c.offered, c.accepted + c.throttled + c.failed + c.timed_out + c.shed + c.in_flight);
+            assert_eq!(c.sent, c.offered - c.shed);
+        }
+        let offered: u64 = written.windows.iter().map(|w| w.counts.offered).sum();
+        assert_eq!(offered, written.totals.counts.offered);
+        let columns = value["buckets"].as_object().expect("columns");
+        let lengths: Vec<usize> = columns.values().filter_map(Value::as_array).map(Vec::len).collect();
+        assert!(lengths.iter().all(|l| *l == written.buckets.start_s.len()), "{lengths:?}");
+        assert_eq!(written.buckets.accepted.iter().sum::<u64>(), written.totals.counts.accepted);
+    }
+}
+
+#[test]
+fn percentiles_are_ordered_and_the_full_distribution_says_the_same() {
+    let (written, _) = valid(&story::told(&WHOLE, 242));
+    for window in &written.windows {
+        for both in [&window.latency_ms.accepted, &window.latency_ms.throttled, &window.latency_ms.all] {
+            for f in [&both.service, &both.response] {
+                let values = [f.p50, f.p90, f.p99, f.p999, f.max].map(throttlescope::report::Finite::get);
+                assert!(values.is_sorted(), "{f:?}");
+                assert_eq!(f.count == 0, f.p50.get().is_none());
+            }
+        }
+        let text = window.histograms_v2_base64.service_accepted.as_deref().expect("recorded");
+        let full = Latency::from_base64(text, 0).expect("reads");
+        assert_eq!(full.count(), window.counts.accepted);
+        assert_eq!(full.quantiles().p99, window.latency_ms.accepted.service.p99.get());
+    }
+}
+
+#[test]
+fn a_silent_second_is_null_and_not_zero() {
+    let mut bench = Bench::fresh_table(1);
+    bench.journals = true;
+    let id = bench.open(100.0, None);
+    bench.run(id, 100.0, 3, Client { stall: Some((1.0, 2.0)), ..Client::default() });
+    let (written, value) = valid(&story::told(&bench.entries, 3));
+    assert_eq!(value["buckets"]["p99_ms"][1], Value::Null, "{value}");
+    assert!(written.buckets.p99_ms[0].get().is_some());
+    assert!(!value.to_string().contains("NaN"));
+}
+
+#[test]
+fn a_finished_session_shows_the_ceiling_and_what_it_rests_on() {
+    let (written, value) = valid(&story::told(&WHOLE, 242));
+    assert_eq!(value["verdict"]["kind"], "service-bound");
+    let sustained = written.verdict.sustained_per_s.get().expect("a ceiling");
+    assert!((3_990.0..=4_010.0).contains(&sustained));
+    assert_eq!(value["verdict"]["clean_at_least_per_s"], 4_000.0);
+    assert_eq!(value["target"]["active_to_first_accepted_s"].as_f64().map(|s| s > 1.0), Some(true));
+    assert_eq!(value["target"]["warm_throughput"]["write_units_per_s"], 4_000);
+    assert_eq!(value["windows"][4]["caveats"], json!(["simulated"]));
+    assert_eq!(value["throttles"][0]["reasons"][0], "TableWriteKeyRangeThroughputExceeded");
+    assert_eq!(value["runners"].as_array().map(Vec::len), Some(1));
+}
