@@ -5,3 +5,4 @@ pub mod load;
 pub mod plan;
 pub mod report;
 pub mod session;
+pub mod tui;
