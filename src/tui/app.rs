@@ -90,7 +90,7 @@ impl App {
         self.announce(&recording);
         self.newest = recording;
         self.seen = self.up;
-        self.steering.observe(&self.newest, self.up);
+        self.steering.observe(&self.newest);
         if self.frozen.is_none() || self.is_stopping() {
             self.frozen = None;
             self.shown = Arc::clone(&self.newest);
@@ -330,13 +330,13 @@ impl App {
 
     fn submit(&mut self) -> Option<Command> {
         match self.overlay.take()? {
-            Overlay::Prompt(mut prompt) => match prompt.rate() {
-                Some(rate) => self.steer(Command::SetRate(rate)),
-                None => {
+            Overlay::Prompt(mut prompt) => {
+                let rate = prompt.rate();
+                if rate.is_none() {
                     self.overlay = Some(Overlay::Prompt(prompt));
-                    None
                 }
-            },
+                self.steer(Command::SetRate(rate?))
+            }
             Overlay::Plans(chosen) => {
                 let plan: Plan = presets().get(chosen)?.plan.clone();
                 self.notify(format!("plan {} starts on the next second", plan.name), false);

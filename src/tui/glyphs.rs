@@ -117,9 +117,8 @@ impl Glyphs {
         match choice {
             GlyphChoice::Braille => BRAILLE,
             GlyphChoice::Block => BLOCK,
-            GlyphChoice::Ascii => ASCII,
             GlyphChoice::Auto if locale_is_utf8(var) => BRAILLE,
-            GlyphChoice::Auto => ASCII,
+            GlyphChoice::Auto | GlyphChoice::Ascii => ASCII,
         }
     }
 

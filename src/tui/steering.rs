@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::load::Rate;
+use crate::load::{Rate, Setpoint};
 use crate::report::{Phase, Recording};
 use crate::session::remote::Command;
 
@@ -12,15 +12,39 @@ use super::keymap::Action;
 /// How long a request may stay unconfirmed while load runs before it is taken as not heard.
 const UNHEARD_AFTER: Duration = Duration::from_secs(3);
 
+/// What may be asked of the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Offer nothing.
+    Rest,
+    /// Offer this rate.
+    Offer(Rate),
+}
+
+impl Wish {
+    /// The wish of a setpoint.
+    pub fn of(setpoint: Setpoint) -> Self {
+        setpoint.rate.map_or(Self::Rest, Self::Offer)
+    }
+
+    /// The rate to offer; `None` for rest.
+    pub fn rate(self) -> Option<Rate> {
+        match self {
+            Self::Rest => None,
+            Self::Offer(rate) => Some(rate),
+        }
+    }
+}
+
 /// What was asked of the load, and what the session says was asked.
 #[derive(Debug)]
 pub struct Steering {
     step: Rate,
-    /// Asked for and not in a recording yet: a rate, or none for a pause.
-    pending: Option<(Option<Rate>, Duration)>,
+    /// Asked for and not in a recording yet, and when.
+    pending: Option<(Wish, Duration)>,
     /// The newest rate that any recording says was asked for; a pause does not change it.
     last_rate: Option<Rate>,
-    requested: Option<Option<Rate>>,
+    requested: Option<Wish>,
     paused_by_key: bool,
     left_plan: bool,
 }
@@ -32,13 +56,13 @@ impl Steering {
     }
 
     /// Takes what a recording says was asked for.
-    pub fn observe(&mut self, recording: &Recording, _up: Duration) {
-        self.requested = recording.load.requested.map(|setpoint| setpoint.rate);
-        self.last_rate = self.requested.flatten().or(self.last_rate);
-        if self.pending.is_some_and(|(rate, _)| self.requested == Some(rate)) {
+    pub fn observe(&mut self, recording: &Recording) {
+        self.requested = recording.load.requested.map(Wish::of);
+        self.last_rate = self.requested.and_then(Wish::rate).or(self.last_rate);
+        if self.pending.is_some_and(|(wish, _)| self.requested == Some(wish)) {
             self.pending = None;
         }
-        if self.pending.is_none() && self.requested.flatten().is_some() {
+        if self.pending.is_none() && self.requested.and_then(Wish::rate).is_some() {
             self.paused_by_key = false;
         }
     }
@@ -55,14 +79,14 @@ impl Steering {
         self.pending = None;
     }
 
-    /// The setpoint asked for: `None` when none was, `Some(None)` for a pause.
-    pub fn wanted(&self) -> Option<Option<Rate>> {
-        self.pending.map(|(rate, _)| rate).or(self.requested)
+    /// What was asked for last; `None` when nothing was.
+    pub fn wanted(&self) -> Option<Wish> {
+        self.pending.map(|(wish, _)| wish).or(self.requested)
     }
 
     /// The rate that a step key asks for; `None` when there is nothing to halve or lower.
     pub fn stepped(&self, action: Action) -> Option<Rate> {
-        let base = self.wanted().flatten().or(self.last_rate);
+        let base = self.wanted().and_then(Wish::rate).or(self.last_rate);
         match action {
             Action::RateUp => Some(base.map_or(self.step, |rate| rate.plus(self.step))),
             Action::RateDown => base.map(|rate| rate.minus(self.step)),
@@ -74,7 +98,7 @@ impl Steering {
 
     /// The command of the pause key. Between the windows of a plan the load rests by itself: the key pauses there, too.
     pub fn toggled(&self, plan_runs: bool) -> Command {
-        let rests = self.wanted() == Some(None) && !plan_runs;
+        let rests = self.wanted() == Some(Wish::Rest) && !plan_runs;
         if self.paused_by_key || rests { Command::Resume } else { Command::Pause }
     }
 
@@ -82,16 +106,16 @@ impl Steering {
     pub fn asked(&mut self, command: &Command, up: Duration) {
         match command {
             Command::SetRate(rate) => {
-                self.pending = Some((Some(*rate), up));
+                self.pending = Some((Wish::Offer(*rate), up));
                 self.last_rate = Some(*rate);
                 self.paused_by_key = false;
             }
             Command::Pause => {
-                self.pending = Some((None, up));
+                self.pending = Some((Wish::Rest, up));
                 self.paused_by_key = true;
             }
             Command::Resume => {
-                self.pending = self.last_rate.map(|rate| (Some(rate), up));
+                self.pending = self.last_rate.map(|rate| (Wish::Offer(rate), up));
                 self.paused_by_key = false;
             }
             _ => {}

@@ -132,7 +132,7 @@ impl Theme {
         let quiet = |style: Style| if self.depth == Depth::Mono { style.add_modifier(Modifier::DIM) } else { style };
         match role {
             Role::Text | Role::Offered => plain,
-            Role::Strong | Role::Heading => plain.add_modifier(Modifier::BOLD),
+            Role::Strong | Role::Heading | Role::Key => plain.add_modifier(Modifier::BOLD),
             Role::Quiet => quiet(coloured(245, Color::DarkGray)),
             Role::Rule => quiet(coloured(240, Color::DarkGray)),
             Role::Accent => coloured(38, Color::Cyan).add_modifier(Modifier::BOLD),
@@ -140,7 +140,6 @@ impl Theme {
             Role::Throttled | Role::Warning => coloured(214, Color::Yellow).add_modifier(Modifier::BOLD),
             Role::Failed => coloured(170, Color::Magenta).add_modifier(Modifier::BOLD),
             Role::Stamp => coloured(214, Color::Yellow).add_modifier(Modifier::BOLD | Modifier::REVERSED),
-            Role::Key => plain.add_modifier(Modifier::BOLD),
             Role::Chosen => plain.add_modifier(Modifier::REVERSED),
         }
     }

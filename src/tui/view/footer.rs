@@ -8,6 +8,7 @@ use crate::report::Phase;
 use crate::tui::app::App;
 use crate::tui::figures;
 use crate::tui::keymap;
+use crate::tui::steering::Wish;
 use crate::tui::stopping::Stopping;
 use crate::tui::theme::Role;
 
@@ -25,7 +26,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
 }
 
 fn rests(app: &App) -> bool {
-    app.steering.wanted() == Some(None) && !app.plan_runs()
+    app.steering.wanted() == Some(Wish::Rest) && !app.plan_runs()
 }
 
 /// Draws what the session has just said, or how its end is coming on, over the last row of the view.

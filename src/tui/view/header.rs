@@ -9,6 +9,7 @@ use crate::load::Counts;
 use crate::report::{Phase, Recording};
 use crate::tui::app::{App, plan_runs};
 use crate::tui::figures;
+use crate::tui::steering::Wish;
 use crate::tui::theme::Role;
 
 /// Rows it takes.
@@ -95,15 +96,16 @@ pub(super) fn now_counts(recording: &Recording) -> Option<Counts> {
 
 /// The setpoint; while it is not applied yet, from what to what.
 pub(super) fn setpoint(app: &App) -> (Role, String) {
-    let applied = app.shown.load.applied.map(|setpoint| setpoint.rate);
-    let wanted = if app.frozen.is_some() { app.shown.load.requested.map(|setpoint| setpoint.rate) } else { app.steering.wanted() };
+    let applied = app.shown.load.applied.map(Wish::of);
+    let wanted = if app.frozen.is_some() { app.shown.load.requested.map(Wish::of) } else { app.steering.wanted() };
     match (applied, wanted) {
         (None, None) => (Role::Quiet, format!("{:>8}", figures::NOTHING)),
-        (Some(rate), Some(wanted)) if rate == wanted => (Role::Strong, format!("{:>8}", figures::setpoint(rate))),
-        (Some(rate), None) => (Role::Strong, format!("{:>8}", figures::setpoint(rate))),
-        (applied, Some(wanted)) => {
-            let from = applied.map_or_else(|| figures::NOTHING.to_owned(), figures::setpoint);
-            (Role::Accent, format!("{from} -> {} ...", figures::setpoint(wanted)))
+        (Some(applied), wanted) if wanted.is_none_or(|wanted| wanted == applied) => {
+            (Role::Strong, format!("{:>8}", figures::setpoint(applied.rate())))
+        }
+        (applied, wanted) => {
+            let text = |wish: Option<Wish>| wish.map_or_else(|| figures::NOTHING.to_owned(), |wish| figures::setpoint(wish.rate()));
+            (Role::Accent, format!("{} -> {} ...", text(applied), text(wanted)))
         }
     }
 }

@@ -123,7 +123,8 @@ fn quantiles(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
 }
 
 fn row(label: &str, q: Quantiles, role: Role) -> Vec<Piece> {
-    let values: String = [q.p50, q.p90, q.p99, q.p999, q.max].iter().map(|value| format!("{:>9}", figures::ms(*value))).collect();
+    let values: String =
+        [q.p50, q.p90, q.p99, q.p999, q.max].iter().fold(String::new(), |text, value| text + &format!("{:>9}", figures::ms(*value)));
     let count = if q.count > 0 { figures::count(q.count) } else { figures::NOTHING.to_owned() };
     vec![piece(Role::Quiet, format!("{label:<20}")), piece(role, format!("{values}{count:>12}"))]
 }

@@ -44,7 +44,7 @@ pub(super) fn question(canvas: &mut Canvas<'_>, area: Rect, app: &App, question:
 
 /// Draws the prompt for an exact rate.
 pub(super) fn prompt(canvas: &mut Canvas<'_>, area: Rect, app: &App, prompt: &Prompt) {
-    let now = app.steering.wanted().map_or_else(|| figures::NOTHING.to_owned(), figures::setpoint);
+    let now = app.steering.wanted().map_or_else(|| figures::NOTHING.to_owned(), |wish| figures::setpoint(wish.rate()));
     let mut lines = vec![
         vec![piece(Role::Quiet, format!("now {now}; type for example 2500 or 2.5k"))],
         Vec::new(),

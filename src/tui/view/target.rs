@@ -65,23 +65,23 @@ fn target(app: &App) -> Vec<Vec<Piece>> {
             format!("{}, {} shards, timeout {}", text(&session.client), work.shards, figures::seconds(Some(work.timeout_s))),
         ),
         Vec::new(),
-        guard("guard money", session.max_cost_usd.map(|most| figures::usd(Some(most))), figures::usd(recording.cost.usd)),
-        guard("guard ops", session.max_ops.map(figures::count), figures::count(recording.load.totals.offered)),
+        guard("guard money", session.max_cost_usd.map(|most| figures::usd(Some(most))), &figures::usd(recording.cost.usd)),
+        guard("guard ops", session.max_ops.map(figures::count), &figures::count(recording.load.totals.offered)),
         guard(
             "guard time",
             session.max_duration_s.map(|most| figures::span(Duration::from_secs_f64(most.clamp(0.0, 1e9)))),
-            figures::span(Duration::from_nanos(app.shown_now().nanos())),
+            &figures::span(Duration::from_nanos(app.shown_now().nanos())),
         ),
         guard(
             "in-flight cap",
             (work.max_in_flight > 0).then(|| figures::count(work.max_in_flight.into())),
-            figures::count(recording.load.live.in_flight.into()),
+            &figures::count(recording.load.live.in_flight.into()),
         ),
         Vec::new(),
     ]
 }
 
-fn guard(label: &str, most: Option<String>, used: String) -> Vec<Piece> {
+fn guard(label: &str, most: Option<String>, used: &str) -> Vec<Piece> {
     match most {
         Some(most) => fact(label, Role::Text, format!("{used} of {most}")),
         None => fact(label, Role::Quiet, format!("{used}, no limit")),

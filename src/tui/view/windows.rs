@@ -6,7 +6,7 @@ use super::facts::fact;
 use super::header::verdict;
 use super::text::{Canvas, Piece, clean, cut, piece};
 use crate::analysis::{Assessment, Caveat};
-use crate::load::Window;
+use crate::load::{Quantiles, Window};
 use crate::report::Recording;
 use crate::report::facts::PlannedWindow;
 use crate::tui::app::{App, plan_runs};
@@ -104,7 +104,7 @@ fn measured(canvas: &Canvas<'_>, columns: &[&Column], window: &Window, found: Op
     let mean = (elapsed >= 1.0).then(|| window.counts.accepted as f64 / elapsed);
     let sustained = found.and_then(|found| found.sustained);
     let latency =
-        if columns.iter().any(|column| column.title == "p50 ms") { window.response.accepted.quantiles() } else { Default::default() };
+        if columns.iter().any(|column| column.title == "p50 ms") { window.response.accepted.quantiles() } else { Quantiles::default() };
     let pointer = if current { canvas.look.glyphs.pointer } else { " " };
     let base = if current { Role::Strong } else { Role::Text };
     let mut line = vec![piece(Role::Accent, format!("{pointer} "))];
