@@ -6,4 +6,6 @@ pub mod load;
 pub mod plan;
 pub mod report;
 pub mod session;
+pub mod table;
+pub mod tui;
 pub mod wire;
