@@ -1,2 +1,7 @@
-//! The program.
-fn main() {}
+//! The program: everything is in the library, so that it can be tested.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    throttlescope::cli::main()
+}

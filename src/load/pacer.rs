@@ -111,10 +111,10 @@ impl Pacer {
     /// The next intent of this shard, due now or later.
     pub fn peek(&mut self) -> Option<Intent> {
         loop {
-            let due = self.active.due(self.next_index).filter(|_| !self.is_exhausted());
+            let due = self.active.due(self.next_index);
             match (due, self.upcoming.front()) {
                 (Some(due), next) if next.is_none_or(|next| due < next.start) => {
-                    let load = self.active.segment.load?;
+                    let load = self.active.segment.load.filter(|_| !self.is_exhausted())?;
                     return Some(Intent { index: self.next_index, intended: due, window: load.window, op: load.op });
                 }
                 (_, None) => return None,
@@ -144,8 +144,14 @@ impl Pacer {
         self.upcoming.iter().map(|segment| segment.start).find(|start| *start > now)
     }
 
+    /// Whether an intent would be due at `now` that the operation limit forbids.
+    pub fn is_refused(&mut self, now: Offset) -> bool {
+        // `peek` moves on to the segment in force; past the limit it gives nothing.
+        self.is_exhausted() && self.peek().is_none() && self.active.due(self.next_index).is_some_and(|due| due <= now)
+    }
+
     /// Whether the operation limit has been reached: nothing comes due any more.
-    pub fn is_exhausted(&self) -> bool {
+    fn is_exhausted(&self) -> bool {
         self.next_index >= self.limit
     }
 }
@@ -214,11 +220,20 @@ mod tests {
                 let mut pacer = Pacer::new(shard, 3, Some(1_000));
                 pacer.apply(Segment { start: Offset::ZERO, load: load(Rate::per_second(5_000), 0) });
                 let taken = drain(&mut pacer, Offset::from_secs(5));
-                assert!(pacer.is_exhausted());
+                assert!(pacer.is_refused(Offset::from_secs(5)));
                 taken.len()
             })
             .sum();
         assert_eq!(total, 1_000);
+    }
+
+    #[test]
+    fn a_plan_that_offers_exactly_the_limit_is_never_refused() {
+        let mut pacer = Pacer::new(0, 1, Some(1_000));
+        pacer.apply(Segment { start: Offset::ZERO, load: load(Rate::per_second(500), 0) });
+        pacer.apply(Segment { start: Offset::from_secs(2), load: None });
+        assert_eq!(drain(&mut pacer, Offset::from_secs(60)).len(), 1_000);
+        assert!(!pacer.is_refused(Offset::from_secs(60)));
     }
 
     #[test]

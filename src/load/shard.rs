@@ -271,7 +271,7 @@ impl<T: Target> Shard<T> {
             self.pacer.pop();
         }
         self.close_ticks_before(now);
-        if self.pacer.is_exhausted() && !self.said_exhausted {
+        if !self.said_exhausted && self.pacer.is_refused(now) {
             self.said_exhausted = self.reports.try_send(Report::Exhausted(self.assignment.runner)).is_ok();
         }
         let due = gate.or_else(|| self.pacer.peek().map(|intent| intent.intended));

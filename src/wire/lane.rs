@@ -58,7 +58,7 @@ impl WireLane {
         let signed = self
             .signer
             .request(request.op, body, SystemTime::now())
-            .ok_or_else(|| failure(FailureKind::Local, "the credentials hold characters that no HTTP header may".to_owned()))?;
+            .ok_or_else(|| failure(FailureKind::Local, "the credentials hold characters that no HTTP header may"))?;
         request.mark_sent();
         let mut sending = sender.try_send_request(signed).await;
         if let Err(error) = &mut sending

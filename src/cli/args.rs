@@ -1,0 +1,306 @@
+//! What was typed.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::load::{Keys, Op, Rate};
+use crate::plan::parse_span;
+use crate::table::Billing;
+
+/// Measure how much load a DynamoDB table accepts before it throttles, and whose limit that was.
+///
+/// Without an account: it runs on an embedded, simulated endpoint. Without a terminal: it runs the plan `quick` and
+/// prints a summary.
+#[derive(Debug, Parser)]
+#[command(name = "throttlescope", version, args_conflicts_with_subcommands = true, max_term_width = 110)]
+pub struct Cli {
+    /// What to do; without it, `run`.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Options of `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure a table: live on a terminal, or without one.
+    Run(Box<RunArgs>),
+    /// Show what the plans offer: windows, duration, operations, worst-case cost.
+    Plan {
+        /// Which.
+        #[command(subcommand)]
+        command: PlanCommand,
+    },
+    /// Render a session document, or the journal of a session, again.
+    Report(ReportArgs),
+    /// Serve the simulated endpoint alone, for other clients.
+    Embedded(EmbeddedArgs),
+    /// Print shell completions.
+    Completions {
+        /// For which shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// What to show of plans.
+#[derive(Debug, Subcommand)]
+pub enum PlanCommand {
+    /// The shipped plans.
+    List,
+    /// One plan, window by window.
+    Show {
+        /// Name of a shipped plan, or a TOML file.
+        plan: String,
+        /// Print its TOML instead, to start your own from.
+        #[arg(long)]
+        toml: bool,
+        /// Region whose prices are used.
+        #[arg(long, default_value = "us-east-1")]
+        region: String,
+    },
+}
+
+/// Options of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A session document (.json) or journal (.jsonl).
+    pub file: PathBuf,
+    /// How to render it.
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: ReportFormat,
+    /// Where to write it; standard output without.
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Replace an existing file.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Renderings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// The summary, as one pastes it into a chat.
+    Text,
+    /// The session document.
+    Json,
+}
+
+/// Options of `embedded`.
+#[derive(Debug, Args)]
+pub struct EmbeddedArgs {
+    /// Address to listen on.
+    #[arg(long, default_value = "127.0.0.1:8000")]
+    pub listen: SocketAddr,
+    /// Options of the simulation.
+    #[command(flatten)]
+    pub simulation: SimulationArgs,
+    /// Allow an address that other machines can reach.
+    #[arg(long)]
+    pub allow_remote: bool,
+}
+
+/// Options of the simulated endpoint.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Simulated endpoint")]
+pub struct SimulationArgs {
+    /// fresh, provisioned, warm, null, or a TOML file.
+    #[arg(long, value_name = "NAME|FILE", default_value = "fresh")]
+    pub embedded_profile: String,
+    /// Speed up activation, deletion and splits by this factor; never the load.
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    pub embedded_time_scale: f64,
+    /// Seed of its latencies.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub embedded_seed: u64,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Run a plan: a name of `throttlescope plan list`, or a TOML file.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub plan: Option<String>,
+    /// Run without a screen: one status line a second on standard error.
+    #[arg(long)]
+    pub headless: bool,
+    /// Where the session document goes; `-` is standard output. Default: ./throttlescope-SESSION.json
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replace an existing document.
+    #[arg(long)]
+    pub force: bool,
+
+    /// What to measure.
+    #[arg(long, value_enum, help_heading = "Target")]
+    pub target: Option<TargetArg>,
+    /// A DynamoDB-compatible server; implies `--target endpoint`.
+    #[arg(long, value_name = "URL", help_heading = "Target")]
+    pub endpoint_url: Option<String>,
+    /// AWS region; else from the environment or the profile.
+    #[arg(long, help_heading = "Target")]
+    pub region: Option<String>,
+    /// Profile of the AWS configuration.
+    #[arg(long, help_heading = "Target")]
+    pub profile: Option<String>,
+    /// Measure this existing table; it is never created or deleted.
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    pub table: Option<String>,
+    /// Allow writing to the existing table.
+    #[arg(long, requires = "table", help_heading = "Target")]
+    pub write_to_existing: bool,
+    /// on-demand, or provisioned:W,R in units per second.
+    #[arg(long, value_name = "MODE", default_value = "on-demand", help_heading = "Target")]
+    pub billing: Billing,
+    /// Ask for this WarmThroughput: write and read units per second.
+    #[arg(long, value_name = "W,R", value_parser = pair, help_heading = "Target")]
+    pub warm: Option<(u32, u32)>,
+    /// Ask for these OnDemandThroughput maximums: write and read units per second.
+    #[arg(long, value_name = "W,R", value_parser = pair, help_heading = "Target")]
+    pub max_units: Option<(u32, u32)>,
+
+    /// write or read.
+    #[arg(long, default_value = "write", help_heading = "Load")]
+    pub op: Op,
+    /// Offered rate to start with, operations per second: 2500 or 2.5k.
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub rate: Option<Rate>,
+    /// How far one key press steps the rate.
+    #[arg(long, value_name = "N", default_value = "500", help_heading = "Load")]
+    pub step: Rate,
+    /// Offer the rate for this long, then stop: 30s, 5m.
+    #[arg(long, value_name = "DUR", value_parser = parse_span, help_heading = "Load")]
+    pub window: Option<Duration>,
+    /// Item size in bytes: names and values.
+    #[arg(long, value_name = "N", value_parser = item_bytes, help_heading = "Load")]
+    pub item_bytes: Option<u32>,
+    /// uniform, sequential, hot, or zipf:S.
+    #[arg(long, value_name = "DIST", help_heading = "Load")]
+    pub keys: Option<Keys>,
+    /// Items seeded for reads.
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Load")]
+    pub items: u64,
+    /// Read with strong consistency.
+    #[arg(long, help_heading = "Load")]
+    pub consistent_read: bool,
+    /// Seed of keys.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Load")]
+    pub seed: u64,
+    /// Request timeout, connecting included.
+    #[arg(long, value_name = "DUR", default_value = "8s", value_parser = timeout, help_heading = "Load")]
+    pub timeout: Duration,
+    /// Intents later than this are shed.
+    #[arg(long, value_name = "DUR", default_value = "100ms", value_parser = parse_span, help_heading = "Load")]
+    pub late_limit: Duration,
+    /// Most requests in flight. Default: 4096, or what the open-file limit allows.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), help_heading = "Load")]
+    pub max_in_flight: Option<u32>,
+    /// Load threads. Default: cores less one, at least one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Load")]
+    pub shards: Option<u32>,
+
+    /// Stop before more operations than this are offered.
+    #[arg(long, value_name = "N", help_heading = "Guards")]
+    pub max_ops: Option<u64>,
+    /// Stop before more money than this is spent, USD. Default on AWS: 5
+    #[arg(long, value_name = "USD", value_parser = money, help_heading = "Guards")]
+    pub max_cost: Option<f64>,
+    /// Stop after this long. Default on AWS: 1h
+    #[arg(long, value_name = "DUR", value_parser = parse_span, help_heading = "Guards")]
+    pub max_duration: Option<Duration>,
+    /// Price of a million write request units, USD, where the region's is not known.
+    #[arg(long, value_name = "USD", value_parser = money, requires = "price_read", help_heading = "Guards")]
+    pub price_write: Option<f64>,
+    /// Price of a million read request units, USD, where the region's is not known.
+    #[arg(long, value_name = "USD", value_parser = money, requires = "price_write", help_heading = "Guards")]
+    pub price_read: Option<f64>,
+
+    /// Symbols of charts; auto is braille in a UTF-8 locale, else ASCII.
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Screen")]
+    pub glyphs: GlyphsArg,
+    /// Colours; auto follows the terminal and NO_COLOR.
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Screen")]
+    pub theme: ThemeArg,
+
+    /// Options of the simulation.
+    #[command(flatten)]
+    pub simulation: SimulationArgs,
+
+    /// Panic in a load thread after this long.
+    #[cfg(debug_assertions)]
+    #[arg(long, hide = true, value_parser = parse_span)]
+    pub panic_after: Option<Duration>,
+}
+
+/// Targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TargetArg {
+    /// The simulated endpoint in this process: no account, no network.
+    Embedded,
+    /// Real DynamoDB, with the standard credential and region chain.
+    Aws,
+    /// The server at `--endpoint-url`.
+    Endpoint,
+}
+
+/// Symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GlyphsArg {
+    /// By locale.
+    Auto,
+    /// Braille dots.
+    Braille,
+    /// Block elements.
+    Block,
+    /// Plain ASCII.
+    Ascii,
+}
+
+/// Colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ThemeArg {
+    /// By terminal and NO_COLOR.
+    Auto,
+    /// 256 colours.
+    #[value(name = "256")]
+    Colours256,
+    /// 16 colours.
+    #[value(name = "16")]
+    Colours16,
+    /// None.
+    Mono,
+}
+
+fn pair(typed: &str) -> Result<(u32, u32), String> {
+    let wrong = || format!("`{typed}` is not a pair of units per second; type write,read, for example 8000,24000");
+    let (write, read) = typed.split_once(',').ok_or_else(wrong)?;
+    let units = |text: &str| text.trim().parse::<u32>().ok().filter(|units| *units > 0).ok_or_else(wrong);
+    Ok((units(write)?, units(read)?))
+}
+
+fn item_bytes(typed: &str) -> Result<u32, String> {
+    use crate::load::workload::{LARGEST_ITEM_BYTES, SMALLEST_ITEM_BYTES};
+    typed
+        .parse::<u32>()
+        .ok()
+        .filter(|bytes| (SMALLEST_ITEM_BYTES..=LARGEST_ITEM_BYTES).contains(bytes))
+        .ok_or_else(|| format!("`{typed}` is not an item size; type {SMALLEST_ITEM_BYTES} to {LARGEST_ITEM_BYTES} bytes, for example 1000"))
+}
+
+fn timeout(typed: &str) -> Result<Duration, String> {
+    let span = parse_span(typed)?;
+    let allowed = Duration::from_millis(10)..=Duration::from_secs(60);
+    if allowed.contains(&span) { Ok(span) } else { Err(format!("`{typed}` is outside 10ms to 60s; type for example 8s")) }
+}
+
+fn money(typed: &str) -> Result<f64, String> {
+    let bare = typed.trim_start_matches('$');
+    bare.parse::<f64>()
+        .ok()
+        .filter(|usd| usd.is_finite() && *usd >= 0.0)
+        .ok_or_else(|| format!("`{typed}` is not an amount; type US dollars, for example 5 or 0.50"))
+}

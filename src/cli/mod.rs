@@ -1,0 +1,72 @@
+//! What was typed, what was meant, and the exit code that tells how it went.
+
+pub mod args;
+mod commands;
+mod logging;
+pub mod meant;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Cli, Command};
+
+/// Exit code of a command that was told to do something it cannot.
+const USAGE: u8 = 2;
+/// Exit code of a command that failed.
+const FAILED: u8 = 1;
+
+/// Why a command did not do what was asked: its exit code and a sentence.
+#[derive(Debug)]
+struct Refusal {
+    code: u8,
+    why: String,
+}
+
+impl Refusal {
+    fn usage(why: impl Into<String>) -> Self {
+        Self { code: USAGE, why: why.into() }
+    }
+
+    fn failed(why: impl Into<String>) -> Self {
+        Self { code: FAILED, why: why.into() }
+    }
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    logging::start();
+    let Cli { command, run } = Cli::parse();
+    let done = match command {
+        None => run::run(&run),
+        Some(Command::Run(run)) => run::run(&run),
+        Some(Command::Plan { command }) => commands::plan(&command),
+        Some(Command::Report(args)) => commands::report(&args),
+        Some(Command::Embedded(args)) => commands::embedded(&args),
+        Some(Command::Completions { shell }) => {
+            commands::completions(shell);
+            Ok(0)
+        }
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(Refusal { code, why }) => {
+            say(&format!("throttlescope: {why}\n"));
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// Writes to standard output. A reader that has gone away is no error of ours.
+fn print(text: &str) {
+    use std::io::Write as _;
+    let mut out = std::io::stdout().lock();
+    let _reader_gone = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Writes to standard error.
+fn say(text: &str) {
+    use std::io::Write as _;
+    let _reader_gone = std::io::stderr().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,110 @@
+//! `run`: starts the session on a thread of its own, and the screen or the status lines on this one.
+
+use std::io::IsTerminal as _;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use super::args::{GlyphsArg, RunArgs, ThemeArg};
+use super::meant::{Meant, meant};
+use super::{Refusal, print, say};
+use crate::load::Clock;
+use crate::report::{StopReason, document, text};
+use crate::session::{self, Command, Outcome, Remote, remote};
+use crate::{headless, tui};
+
+/// After a session has ended, a screen that cannot be left any more (its terminal is gone) is given this long.
+const SCREEN_GRACE: Duration = Duration::from_secs(3);
+
+pub(super) fn run(args: &RunArgs) -> Result<u8, Refusal> {
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb;
+    let Meant { session, screen, document_to_stdout } = meant(args, terminal).map_err(Refusal::usage)?;
+    let clock = Clock::start();
+    let (remote, desk) = remote();
+    let (ended, outcome) = mpsc::channel();
+    let (screen_left, left) = mpsc::channel::<()>();
+    let for_signals = remote.clone();
+    let id = session.id.clone();
+    thread::Builder::new()
+        .name("control".to_owned())
+        .spawn(move || {
+            let outcome = control(session, clock, desk, for_signals);
+            let code = outcome.as_ref().map_or(1, Outcome::exit_code);
+            let _main_gone = ended.send(outcome);
+            // A terminal that is gone may block the screen's thread for ever; nothing is left to wait for.
+            if screen && left.recv_timeout(SCREEN_GRACE).is_err_and(|e| e == mpsc::RecvTimeoutError::Timeout) {
+                std::process::exit(i32::from(code));
+            }
+        })
+        .map_err(|e| Refusal::failed(format!("cannot start a thread: {e}")))?;
+    let shown = if screen { watch(remote.clone(), args) } else { headless::run(remote.clone()) };
+    if let Err(trouble) = &shown {
+        tracing::error!("{trouble}");
+        remote.send(Command::Stop(StopReason::Failed(trouble.clone())));
+    }
+    let outcome = outcome.recv().map_err(|_| Refusal::failed("the session ended without a word; see the log"))?;
+    drop(screen_left);
+    let outcome = outcome.map_err(Refusal::failed)?;
+    summarise(&outcome, &id, document_to_stdout);
+    Ok(outcome.exit_code())
+}
+
+fn control(config: session::SessionConfig, clock: Clock, desk: session::remote::Desk, remote: Remote) -> Result<Outcome, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| format!("cannot start: {e}"))?;
+    let outcome = runtime.block_on(async {
+        tokio::spawn(async move {
+            if let Err(error) = session::listen_for_signals(remote).await {
+                tracing::error!("signals cannot be handled: {error}");
+            }
+        });
+        session::run(config, clock, desk).await
+    });
+    // A lookup that hangs in a blocking thread must not keep the process.
+    runtime.shutdown_background();
+    Ok(outcome)
+}
+
+fn watch(remote: Remote, args: &RunArgs) -> Result<(), String> {
+    let options = tui::Options {
+        step: args.step,
+        glyphs: match args.glyphs {
+            GlyphsArg::Auto => tui::GlyphChoice::Auto,
+            GlyphsArg::Braille => tui::GlyphChoice::Braille,
+            GlyphsArg::Block => tui::GlyphChoice::Block,
+            GlyphsArg::Ascii => tui::GlyphChoice::Ascii,
+        },
+        theme: match args.theme {
+            ThemeArg::Auto => tui::ThemeChoice::Auto,
+            ThemeArg::Colours256 => tui::ThemeChoice::Dark256,
+            ThemeArg::Colours16 => tui::ThemeChoice::Ansi16,
+            ThemeArg::Mono => tui::ThemeChoice::Mono,
+        },
+    };
+    tui::run(remote, &options).map(|_| ()).map_err(|e| e.to_string())
+}
+
+fn summarise(outcome: &Outcome, id: &str, document_to_stdout: bool) {
+    let document = document(&outcome.recording);
+    if document_to_stdout {
+        match serde_json::to_string_pretty(&document) {
+            Ok(json) => print(&format!("{json}\n")),
+            Err(error) => say(&format!("throttlescope: the document cannot be written: {error}\n")),
+        }
+        say(&text(&document));
+    } else {
+        print(&text(&document));
+    }
+    match &outcome.document {
+        Some(Ok(path)) => say(&format!("session document: {}\n", path.display())),
+        Some(Err(why)) => {
+            let journal = session::state_dir()
+                .map_or_else(String::new, |dir| format!("; its journal: {}", dir.join(format!("{id}.jsonl")).display()));
+            say(&format!("throttlescope: no session document: {why}{journal}\n"));
+        }
+        None => {}
+    }
+    if let Some(left) = &outcome.left_behind {
+        say(&format!("throttlescope: {left}\n"));
+    }
+}

@@ -1,0 +1,224 @@
+//! Provisioning: the simulated endpoint, access, the table, its items.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::config::{TableChoice, TargetChoice};
+use super::supervisor::{Session, Stopped};
+use crate::load::Workload;
+use crate::report::{EventKind, Phase, TargetKind};
+use crate::table::{Access, Control, TableSpec};
+use crate::wire::{Endpoint, Identities};
+use crate::{embedded, load};
+
+/// Credentials that expire are looked up again this often.
+const REFRESH: Duration = Duration::from_secs(30);
+
+/// Where the load goes, and how far away that is.
+#[derive(Debug)]
+pub(super) struct Reach {
+    pub(super) endpoint: Endpoint,
+    pub(super) identities: Identities,
+    pub(super) round_trip: Duration,
+}
+
+impl Session {
+    /// Everything that must stand before load can run.
+    pub(super) async fn provision(&mut self) -> Result<Reach, Stopped> {
+        let access = match self.config.target.clone() {
+            TargetChoice::Embedded(config) => {
+                let region = config.region.clone();
+                match embedded::start(config) {
+                    Ok(server) => {
+                        let url = server.url();
+                        self.server = Some(server);
+                        Access::Loopback { url, region }
+                    }
+                    Err(error) => {
+                        self.fail(error.to_string());
+                        return Err(Stopped);
+                    }
+                }
+            }
+            TargetChoice::Remote(access) => access,
+        };
+        let control = self.wait_for(async move { Control::connect(&access).await }).await?;
+        let control = self.or_fail(control)?;
+        let endpoint = self.or_fail(Endpoint::parse(control.endpoint(), control.region()))?;
+        self.control = Some(control.clone());
+        let kind = self.config.target.kind();
+        let (table, billing) = match &self.config.table {
+            TableChoice::Fresh { billing, .. } => (format!("throttlescope-{}", self.config.id), billing.to_string()),
+            TableChoice::Existing(name) => (name.clone(), String::new()),
+        };
+        self.scribe.target(|target| {
+            target.kind = kind;
+            target.simulated = kind == TargetKind::Embedded;
+            target.endpoint = control.endpoint().to_owned();
+            target.region = control.region().to_owned();
+            target.table.clone_from(&table);
+            target.billing_mode = billing;
+        });
+        let identities = self.identities(&control).await?;
+        match self.config.table.clone() {
+            TableChoice::Fresh { billing, warm, max_units } => {
+                let spec = TableSpec { name: table.clone(), session: self.config.id.clone(), billing, warm, max_units };
+                self.create(&control, spec).await?;
+            }
+            TableChoice::Existing(name) => self.adopt(&control, &name).await?,
+        }
+        if self.reads() && self.creates_table() {
+            self.seed(&control, &table).await?;
+        }
+        let asked = Instant::now();
+        let known = self
+            .wait_for({
+                let control = control.clone();
+                async move { control.describe(&table).await }
+            })
+            .await?;
+        self.or_fail(known)?;
+        Ok(Reach { endpoint, identities, round_trip: asked.elapsed() })
+    }
+
+    async fn create(&mut self, control: &Control, spec: TableSpec) -> Result<(), Stopped> {
+        let name = spec.name.clone();
+        let called = self.clock.now();
+        let created = Instant::now();
+        // Written down before the call: a session that is killed now is found by what it wrote.
+        self.scribe.target(|target| {
+            target.created_by_session = true;
+            target.create_called = Some(called);
+        });
+        self.scribe.phase(Phase::Creating);
+        let asked = self
+            .wait_for({
+                let control = control.clone();
+                async move { control.create(&spec).await }
+            })
+            .await?;
+        self.or_fail(asked)?;
+        let activated = self
+            .wait_for({
+                let control = control.clone();
+                async move { control.wait_active(&name, created).await }
+            })
+            .await?;
+        let activated = self.or_fail(activated)?;
+        self.scribe.target(|target| {
+            target.time_to_active_s = Some(activated.took.as_secs_f64());
+            target.active = Some(called.plus(activated.took));
+            target.warm_throughput = activated.table.warm_throughput;
+            target.billing_mode.clone_from(&activated.table.billing);
+        });
+        self.scribe.event(EventKind::Note, format!("table ACTIVE after {:.1} s", activated.took.as_secs_f64()));
+        Ok(())
+    }
+
+    /// Measures a table that is there, without changing it.
+    async fn adopt(&mut self, control: &Control, name: &str) -> Result<(), Stopped> {
+        let described = self
+            .wait_for({
+                let (control, name) = (control.clone(), name.to_owned());
+                async move { control.describe(&name).await }
+            })
+            .await?;
+        let Some(table) = self.or_fail(described)? else {
+            self.fail(crate::table::TableError::NoSuchTable(name.to_owned()).to_string());
+            return Err(Stopped);
+        };
+        if table.status != "ACTIVE" {
+            self.fail(crate::table::TableError::NotActive { name: name.to_owned(), status: table.status }.to_string());
+            return Err(Stopped);
+        }
+        match &table.key {
+            Some((key, false)) if key == load::workload::KEY_NAME => {}
+            Some((key, sorted)) => {
+                let sort = if *sorted { " and a sort key" } else { "" };
+                let why = format!(
+                    "its partition key is `{key}`{sort}; the workload needs a table whose only key is the string `{}`",
+                    load::workload::KEY_NAME
+                );
+                self.fail(crate::table::TableError::DoesNotFit { name: name.to_owned(), why }.to_string());
+                return Err(Stopped);
+            }
+            None => {}
+        }
+        self.scribe.target(|target| {
+            target.warm_throughput = table.warm_throughput;
+            target.billing_mode.clone_from(&table.billing);
+        });
+        Ok(())
+    }
+
+    async fn seed(&mut self, control: &Control, table: &str) -> Result<(), Stopped> {
+        self.scribe.phase(Phase::Seeding);
+        let workload = self.workload();
+        let (control, table) = (control.clone(), table.to_owned());
+        let seeded = self.wait_for(async move { control.seed(&table, &workload, |_| {}).await }).await?;
+        let seeded = self.or_fail(seeded)?;
+        self.seed_units = seeded.units;
+        self.scribe.event(EventKind::Note, format!("{} items seeded, {} units", seeded.written, seeded.units));
+        Ok(())
+    }
+
+    /// What is sent for each intent.
+    pub(super) fn workload(&self) -> Workload {
+        let config = &self.config;
+        Workload::new(config.item_bytes, config.keys, config.seed, config.consistent_read, config.items)
+    }
+
+    /// Credentials for the data plane; those that expire are looked up again while the session runs.
+    async fn identities(&mut self, control: &Control) -> Result<Identities, Stopped> {
+        let found = self
+            .wait_for({
+                let control = control.clone();
+                async move { control.identity().await }
+            })
+            .await?;
+        let (identity, expiry) = self.or_fail(found)?;
+        let (sender, receiver) = watch::channel(identity);
+        if expiry.is_some() {
+            tokio::spawn(refresh(control.clone(), sender));
+        }
+        Ok(Identities::new(receiver))
+    }
+
+    fn or_fail<T, E: std::fmt::Display>(&mut self, result: Result<T, E>) -> Result<T, Stopped> {
+        result.map_err(|error| {
+            self.fail(error.to_string());
+            Stopped
+        })
+    }
+}
+
+/// Looks credentials up again until nobody uses them any more.
+async fn refresh(control: Control, sender: watch::Sender<Arc<crate::wire::Identity>>) {
+    while !sender.is_closed() {
+        tokio::time::sleep(REFRESH).await;
+        match control.identity().await {
+            Ok((identity, expiry)) => {
+                let lasts = expiry.and_then(|expiry| expiry.duration_since(SystemTime::now()).ok());
+                tracing::debug!(?lasts, "credentials looked up");
+                sender.send_if_modified(|known| {
+                    let newer = **known != *identity;
+                    if newer {
+                        *known = identity;
+                    }
+                    newer
+                });
+            }
+            Err(error) => tracing::warn!("credentials cannot be refreshed: {error}"),
+        }
+    }
+}
+
+/// A short id for a session: the time in seconds and the process, mixed, so that two sessions started together differ.
+pub fn session_id(now: SystemTime, process: u32) -> String {
+    let nanos = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+    let mixed = load::workload::mix(nanos ^ load::workload::mix(u64::from(process)));
+    format!("ts-{:08x}", mixed & 0xffff_ffff)
+}

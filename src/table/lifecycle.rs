@@ -1,0 +1,171 @@
+//! The life of a table: created, ACTIVE, deleted, gone. Every wait is bounded.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, KeySchemaElement, KeyType, OnDemandThroughput, ProvisionedThroughput, ScalarAttributeType,
+    TableDescription, TableStatus, Tag, WarmThroughput,
+};
+use tokio::time::{Instant, sleep};
+
+use super::access::Control;
+use super::error::TableError;
+use super::spec::{Billing, TableSpec};
+use crate::load::workload::KEY_NAME;
+
+/// DescribeTable is asked this often: time to ACTIVE is known to a quarter of a second.
+const POLL: Duration = Duration::from_millis(250);
+/// A table that is not ACTIVE by then is given up.
+const ACTIVE_TIMEOUT: Duration = Duration::from_secs(180);
+/// Deleting, and confirming it, may take this long.
+const DELETE_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A table that became ACTIVE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Activated {
+    /// CreateTable call to the first DescribeTable that said ACTIVE.
+    pub took: Duration,
+    /// What DescribeTable said.
+    pub table: Described,
+}
+
+/// What DescribeTable says of a table, as far as a session needs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Described {
+    /// CREATING, ACTIVE, ...
+    pub status: String,
+    /// WarmThroughput: write and read units/s.
+    pub warm_throughput: Option<(u64, u64)>,
+    /// `on-demand` or `provisioned:W,R`.
+    pub billing: String,
+    /// Partition key attribute, and whether there is a sort key.
+    pub key: Option<(String, bool)>,
+}
+
+impl Control {
+    /// Calls CreateTable. When it errs, the table may still exist: the answer may have been lost.
+    pub async fn create(&self, spec: &TableSpec) -> Result<(), TableError> {
+        let tag = Tag::builder().key("throttlescope:session").value(&spec.session).build();
+        let attribute = AttributeDefinition::builder().attribute_name(KEY_NAME).attribute_type(ScalarAttributeType::S).build();
+        let key = KeySchemaElement::builder().attribute_name(KEY_NAME).key_type(KeyType::Hash).build();
+        let mut call = self.client.create_table().table_name(&spec.name).set_attribute_definitions(attribute.ok().map(|a| vec![a]));
+        call = call.set_key_schema(key.ok().map(|k| vec![k])).set_tags(tag.ok().map(|t| vec![t]));
+        call = match spec.billing {
+            Billing::OnDemand => call.billing_mode(BillingMode::PayPerRequest),
+            Billing::Provisioned { write, read } => {
+                let units =
+                    ProvisionedThroughput::builder().write_capacity_units(i64::from(write)).read_capacity_units(i64::from(read)).build();
+                call.billing_mode(BillingMode::Provisioned).set_provisioned_throughput(units.ok())
+            }
+        };
+        if let Some((write, read)) = spec.warm {
+            call = call.warm_throughput(
+                WarmThroughput::builder().write_units_per_second(i64::from(write)).read_units_per_second(i64::from(read)).build(),
+            );
+        }
+        if let Some((write, read)) = spec.max_units {
+            call = call.on_demand_throughput(
+                OnDemandThroughput::builder().max_write_request_units(i64::from(write)).max_read_request_units(i64::from(read)).build(),
+            );
+        }
+        call.send().await.map(|_| ()).map_err(|e| TableError::of(&e, "CreateTable", self.endpoint()))
+    }
+
+    /// Asks DescribeTable until it says ACTIVE. `created` is when CreateTable was called.
+    pub async fn wait_active(&self, name: &str, created: Instant) -> Result<Activated, TableError> {
+        let mut last_error = None;
+        while created.elapsed() < ACTIVE_TIMEOUT {
+            match self.describe(name).await {
+                Ok(Some(table)) if table.status == TableStatus::Active.as_str() => {
+                    return Ok(Activated { took: created.elapsed(), table });
+                }
+                // Not found right after CreateTable is normal, and a failed poll is asked again.
+                Ok(_) => last_error = None,
+                Err(TableError::Refused { what, code, message }) if code == "AccessDeniedException" => {
+                    return Err(TableError::Refused { what, code, message });
+                }
+                Err(error) => last_error = Some(error),
+            }
+            sleep(POLL).await;
+        }
+        Err(last_error.unwrap_or(TableError::TooLong { what: "waiting for ACTIVE", seconds: ACTIVE_TIMEOUT.as_secs() }))
+    }
+
+    /// What DescribeTable says; `None` when there is no such table.
+    pub async fn describe(&self, name: &str) -> Result<Option<Described>, TableError> {
+        match self.client.describe_table().table_name(name).send().await {
+            Ok(answer) => Ok(Some(answer.table().map(described).unwrap_or_default())),
+            Err(error) => match TableError::of(&error, "DescribeTable", self.endpoint()) {
+                error if error.code() == Some("ResourceNotFoundException") => Ok(None),
+                error => Err(error),
+            },
+        }
+    }
+
+    /// Deletes a table and waits until DescribeTable says that it is gone. Returns how long that took, from the first
+    /// DeleteTable call. `deleted` is called once DeleteTable was answered with success, or the table was not there.
+    pub async fn delete(&self, name: &str, mut deleted: impl FnMut()) -> Result<Duration, TableError> {
+        let start = Instant::now();
+        loop {
+            match self.client.delete_table().table_name(name).send().await {
+                Ok(_) => break,
+                Err(error) => match TableError::of(&error, "DeleteTable", self.endpoint()) {
+                    error if error.code() == Some("ResourceNotFoundException") => break,
+                    error if !may_pass(&error) || start.elapsed() >= DELETE_TIMEOUT => return Err(error),
+                    // Still being created or changed, throttled, or not reached: asked again.
+                    _ => sleep(POLL * 2).await,
+                },
+            }
+        }
+        deleted();
+        loop {
+            match self.describe(name).await {
+                Ok(None) => return Ok(start.elapsed()),
+                Err(error) if !may_pass(&error) => return Err(error),
+                _ if start.elapsed() >= DELETE_TIMEOUT => {
+                    return Err(TableError::TooLong { what: "confirming the deletion", seconds: DELETE_TIMEOUT.as_secs() });
+                }
+                _ => sleep(POLL).await,
+            }
+        }
+    }
+}
+
+/// Whether an error of a delete or of its confirmation may pass by itself.
+fn may_pass(error: &TableError) -> bool {
+    match error {
+        TableError::Refused { code, .. } => {
+            matches!(
+                code.as_str(),
+                "ResourceInUseException"
+                    | "LimitExceededException"
+                    | "ThrottlingException"
+                    | "InternalServerError"
+                    | "ServiceUnavailable"
+                    | "RequestLimitExceeded"
+            )
+        }
+        TableError::Unreachable { .. } | TableError::NotDynamoDb { .. } => true,
+        _ => false,
+    }
+}
+
+fn described(table: &TableDescription) -> Described {
+    let units = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
+    let warm = table.warm_throughput().and_then(|warm| Some((units(warm.write_units_per_second())?, units(warm.read_units_per_second())?)));
+    let on_demand = table.billing_mode_summary().and_then(|summary| summary.billing_mode()) == Some(&BillingMode::PayPerRequest);
+    let billing = match table.provisioned_throughput() {
+        Some(provisioned) if !on_demand => {
+            format!("provisioned:{},{}", provisioned.write_capacity_units().unwrap_or(0), provisioned.read_capacity_units().unwrap_or(0))
+        }
+        _ => "on-demand".to_owned(),
+    };
+    let partition = table.key_schema().iter().find(|key| key.key_type() == &KeyType::Hash);
+    let sorted = table.key_schema().iter().any(|key| key.key_type() == &KeyType::Range);
+    Described {
+        status: table.table_status().map(|status| status.as_str().to_owned()).unwrap_or_default(),
+        warm_throughput: warm,
+        billing,
+        key: partition.map(|key| (key.attribute_name().to_owned(), sorted)),
+    }
+}
