@@ -296,3 +296,37 @@ fn hours_of_seconds_are_assessed_in_linear_time() {
     let pooled = shown.sustained.expect("pooled");
     assert!((pooled.per_s - 20.0).abs() < 0.1, "{pooled:?}");
 }
+
+#[test]
+fn slow_answers_across_second_edges_do_not_hide_the_ceiling() {
+    for seed in 0..6 {
+        let mut bench = Bench::fresh_table(seed);
+        for rate in [5_000.0, 6_000.0, 8_000.0] {
+            bench.pause(3);
+            bench.window_with(rate, 30, Client { slow: 0.02, ..Client::default() });
+        }
+        let shown = assessed(&mut bench);
+        for window in &shown.windows {
+            let sustained = window.sustained.unwrap_or_else(|| panic!("seed {seed}: {window:?}")).per_s;
+            assert!((3_990.0..=4_010.0).contains(&sustained), "seed {seed}: {window:?}");
+            let burst = window.burst_units.unwrap_or_else(|| panic!("seed {seed}: {window:?}"));
+            assert!((3_700.0..=4_200.0).contains(&burst), "seed {seed}: {window:?}");
+        }
+    }
+}
+
+#[test]
+fn the_window_length_plan_tells_ceiling_and_burst_apart() {
+    let mut bench = Bench::fresh_table(1);
+    for seconds in [60, 15, 120, 30, 480] {
+        bench.pause(5);
+        bench.window(8_000.0, seconds);
+    }
+    let shown = assessed(&mut bench);
+    let means: Vec<f64> = shown.windows.iter().filter_map(|w| w.accepted_per_s).collect();
+    assert!(means[1] > means[3] && means[3] > means[0] && means[0] > means[2], "the mean depends on the length: {means:?}");
+    for window in &shown.windows {
+        assert!((window.sustained.expect("a ceiling").per_s - 4_000.0).abs() < 5.0, "{window:?}");
+        assert!((window.burst_units.expect("a burst") - 4_000.0).abs() < 150.0, "{window:?}");
+    }
+}
