@@ -309,8 +309,11 @@ fn slow_answers_across_second_edges_do_not_hide_the_ceiling() {
         for window in &shown.windows {
             let sustained = window.sustained.unwrap_or_else(|| panic!("seed {seed}: {window:?}")).per_s;
             assert!((3_990.0..=4_010.0).contains(&sustained), "seed {seed}: {window:?}");
-            let burst = window.burst_units.unwrap_or_else(|| panic!("seed {seed}: {window:?}"));
-            assert!((3_700.0..=4_200.0).contains(&burst), "seed {seed}: {window:?}");
+            match window.burst_units {
+                Some(burst) => assert!((3_700.0..=4_200.0).contains(&burst), "seed {seed}: {window:?}"),
+                // Just above the ceiling the burst takes seconds to run out, and those answers blur its end.
+                None => assert!(window.window.0 == 0 && has(&window.verdict.caveats, Caveat::BurstUncertain), "seed {seed}: {window:?}"),
+            }
         }
     }
 }

@@ -38,6 +38,13 @@ pub(super) fn edge_half_width(seconds: usize) -> f64 {
     2.0 / seconds.max(1) as f64
 }
 
+/// Standard deviation per second as it matters over long stretches: noise that one second gives and the next takes back, as
+/// answers across second edges do, counts for little.
+pub(super) fn long_run_noise(counts: &[f64]) -> f64 {
+    let mean = counts.iter().sum::<f64>() / counts.len().max(1) as f64;
+    long_run_variance(counts, mean, counts.len() / 6).sqrt()
+}
+
 fn lags(seconds: usize) -> usize {
     if seconds < 12 { 0 } else { (0.75 * (seconds as f64).cbrt()).ceil() as usize }
 }
