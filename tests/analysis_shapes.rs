@@ -284,8 +284,7 @@ fn without_data_everything_is_null_and_nothing_panics() {
 }
 
 #[test]
-fn hours_of_seconds_are_assessed_in_linear_time() {
-    // 60 windows over four hours: seconds are looked at a bounded number of times each.
+fn sixty_windows_over_four_hours_pool_to_one_ceiling() {
     let mut bench = Bench::new(vec![Partition::new(5.0, 1.0, 0.25); 4], 8);
     for _ in 0..60 {
         bench.window(40.0, 236);
