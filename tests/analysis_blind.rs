@@ -3,7 +3,8 @@
 //! Truth is what the window's own end state accepts at that offered rate: partitions that ran out of burst accept what
 //! they refill, the others what falls on them. A partition so slightly over-driven that its burst outlasts the window (or
 //! ends in its last three seconds, too short for any steady part) cannot be told from one that is not over-driven, so it
-//! counts as such. The true burst is the tokens that the partitions which ran out had stored.
+//! counts as such; one that ran out within the first of those seconds may count as either, because the last three whole
+//! seconds may or may not show it. The true burst is the tokens that the partitions which ran out had stored.
 
 mod support;
 
@@ -61,24 +62,29 @@ fn check(seed: u64) -> Checked {
     let shown = &assessed.windows[0];
 
     let over = |p: &&Partition| p.share * rate > p.per_s;
-    let ran_out = |p: &Partition| over(&p) && p.first_throttle.is_some_and(|at| at - start < seconds as f64 - 3.0);
-    let ceiling: f64 = bench.partitions.iter().map(|p| if ran_out(p) { p.per_s } else { p.share * rate }).sum();
-    let burst: f64 = bench.partitions.iter().filter(|p| ran_out(p)).map(|p| p.holds).sum();
+    let truth = |cut_s: f64| {
+        let ran_out = |p: &Partition| over(&p) && p.first_throttle.is_some_and(|at| at - start < seconds as f64 - cut_s);
+        let ceiling: f64 = bench.partitions.iter().map(|p| if ran_out(p) { p.per_s } else { p.share * rate }).sum();
+        let burst: f64 = bench.partitions.iter().filter(|p| ran_out(p)).map(|p| p.holds).sum();
+        (ceiling, burst)
+    };
+    let truths = [truth(3.0), truth(2.0)];
+    let (ceiling, burst) = truths[0];
     let last_run_out = bench.partitions.iter().filter(over).map(|p| p.holds / (p.share * rate - p.per_s)).fold(0.0, f64::max);
 
     // A window in which no partition ran out says so by its verdict: the ceiling was not reached.
     let not_reached = burst == 0.0 && shown.verdict.kind == VerdictKind::CeilingNotReached;
     let has = |wanted: &[Caveat]| not_reached || shown.verdict.caveats.iter().any(|c| wanted.contains(c));
-    let judge = |measured: Option<f64>, truth: f64, within: f64, why: &[Caveat]| match measured {
-        Some(m) if (m - truth).abs() <= within * truth => Answer::Right,
+    let judge = |measured: Option<f64>, truths: [f64; 2], within: f64, why: &[Caveat]| match measured {
+        Some(m) if truths.iter().any(|truth| (m - truth).abs() <= within * truth) => Answer::Right,
         None if has(why) => Answer::Null,
         _ => Answer::Wrong,
     };
     let ceiling_caveats = [Caveat::TooShort, Caveat::NotStationary];
     let burst_caveats = [Caveat::TooShort, Caveat::NotStationary, Caveat::BurstUncertain, Caveat::BurstNotRefilled];
     Checked {
-        ceiling: judge(shown.sustained.map(|e| e.per_s), ceiling, 0.01, &ceiling_caveats),
-        burst: judge(shown.burst_units, burst, 0.10, &burst_caveats),
+        ceiling: judge(shown.sustained.map(|e| e.per_s), truths.map(|t| t.0), 0.01, &ceiling_caveats),
+        burst: judge(shown.burst_units, truths.map(|t| t.1), 0.10, &burst_caveats),
         ample: seconds as f64 >= 20.0 + 2.0 * last_run_out,
         said: format!(
             "seed {seed}: {rate}/s for {seconds} s, truth {ceiling:.0}/s + {burst:.0}; said {:?} from {:?} s + {:?} {:?}; last out {last_run_out:.1} s",
@@ -108,5 +114,5 @@ fn fifty_unknown_profiles_are_measured_right_or_not_at_all() {
 #[test]
 #[ignore = "takes a minute; run it after a change to the estimator"]
 fn hundreds_of_unknown_profiles_are_measured_right_or_not_at_all() {
-    check_all(1_000..2_000, 10);
+    check_all(1_000..1_600, 3);
 }

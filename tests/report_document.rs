@@ -14,14 +14,17 @@ use throttlescope::report::{Document, Entry, Recording, document};
 
 static WHOLE: LazyLock<Vec<Entry>> = LazyLock::new(story::whole_session);
 
+fn schema() -> jsonschema::Validator {
+    let schema = serde_json::from_str(include_str!("../assets/session.schema.json")).unwrap_or(Value::Null);
+    jsonschema::validator_for(&schema).unwrap_or_else(|e| panic!("the schema is no schema: {e}"))
+}
+
 fn valid(recording: &Recording) -> (Document, Value) {
     let written = document(recording);
-    let value = serde_json::to_value(&written).expect("a document is JSON");
-    let schema: Value = serde_json::from_str(include_str!("../assets/session.schema.json")).expect("the schema is JSON");
-    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
-    let wrong: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let value = serde_json::to_value(&written).unwrap_or_else(|e| panic!("not JSON: {e}"));
+    let wrong: Vec<String> = schema().iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
     assert_eq!(wrong, Vec::<String>::new());
-    let read: Document = serde_json::from_value(value.clone()).expect("a document reads back");
+    let read: Document = serde_json::from_value(value.clone()).unwrap_or_else(|e| panic!("does not read back: {e}"));
     assert_eq!(read, written);
     (written, value)
 }
@@ -46,8 +49,7 @@ fn the_schema_holds_in_every_state_of_a_session() {
 
 #[test]
 fn the_schema_refuses_what_is_no_session_document() {
-    let schema: Value = serde_json::from_str(include_str!("../assets/session.schema.json")).expect("JSON");
-    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let validator = schema();
     let (_, good) = valid(&story::told(&WHOLE, 242));
     assert!(validator.is_valid(&good));
     for (pointer, wrong) in [

@@ -33,7 +33,7 @@ pub(super) fn above_ceiling(window: &Window, span_s: f64, per_s: f64) -> f64 {
 pub(super) fn uncertainty(before_s: f64, steady: &[f64], ceiling: Estimate) -> f64 {
     let length = steady.len() as f64;
     let half = ceiling.ci95.1 - ceiling.per_s;
-    let noise = half / TWO_SIDED * length.sqrt();
+    let noise = super::estimate::long_run_noise(steady).max(super::estimate::edge_half_width(steady.len()) / TWO_SIDED * length.sqrt());
     let level = before_s * half;
     let arrivals = TWO_SIDED * noise * before_s.sqrt();
     let total: f64 = steady.iter().sum();
@@ -112,7 +112,10 @@ mod tests {
     fn noise_widens_what_a_burst_leaves_open() {
         let ceiling = |half: f64| Estimate { per_s: 4_000.0, ci95: (4_000.0 - half, 4_000.0 + half) };
         let quiet = uncertainty(5.0, &[4_000.0; 60], ceiling(0.1));
-        let noisy = uncertainty(5.0, &[4_000.0; 60], ceiling(10.0));
-        assert!(quiet < 40.0 && noisy > 20.0 * quiet, "{quiet} {noisy}");
+        // Ups and downs without a rhythm that neighbours could cancel.
+        let noisy: Vec<f64> =
+            (0..60).map(|s| 4_000.0 + [40.0, 40.0, -40.0, 40.0, -40.0, -40.0, 40.0, -40.0, -40.0, 40.0, 40.0][s % 11]).collect();
+        let noisy = uncertainty(5.0, &noisy, ceiling(10.0));
+        assert!(quiet < 40.0 && noisy > 10.0 * quiet, "{quiet} {noisy}");
     }
 }

@@ -5,6 +5,9 @@ use super::assessment::Estimate;
 /// No interval is narrower than this share of the value: the clocks and second edges that the counts rest on are not better.
 const NARROWEST: f64 = 0.000_05;
 
+/// Correlation is followed over at most a minute, which keeps the work linear in the seconds.
+const MOST_LAGS: usize = 60;
+
 /// Mean of counts per second with its 95 % interval.
 ///
 /// Token-limited counts are negatively correlated (what one second took too much the next lacks), arrival noise is not
@@ -36,6 +39,13 @@ fn half_width(counts: &[f64], mean: f64) -> Option<f64> {
 /// What counting alone leaves open in a mean over so many seconds.
 pub(super) fn edge_half_width(seconds: usize) -> f64 {
     2.0 / seconds.max(1) as f64
+}
+
+/// Standard deviation per second as it matters over long stretches: noise that one second gives and the next takes back, as
+/// answers across second edges do, counts for little.
+pub(super) fn long_run_noise(counts: &[f64]) -> f64 {
+    let mean = counts.iter().sum::<f64>() / counts.len().max(1) as f64;
+    long_run_variance(counts, mean, (counts.len() / 6).min(MOST_LAGS)).sqrt()
 }
 
 fn lags(seconds: usize) -> usize {

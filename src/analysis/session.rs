@@ -13,6 +13,7 @@ const AGREE: f64 = 0.01;
 
 /// What an assessment needs to know besides the measured data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other, each named where it is set")]
 pub struct Context {
     /// Whether the simulated endpoint answers.
     pub simulated: bool,
@@ -84,7 +85,7 @@ fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, sessio
     let of_bound = |(w, one): &(&std::sync::Arc<Window>, &Judged)| kind(one) == VerdictKind::ServiceBound && w.counts.offered > 0;
     let pairs = || load.windows.iter().zip(judged);
     // One operation at a time: that of the last window that hit the service's limit, else of the last one.
-    let op = pairs().filter(of_bound).last().or_else(|| pairs().last()).map_or(Op::Write, |(w, _)| w.spec.op);
+    let op = pairs().rfind(of_bound).or_else(|| pairs().next_back()).map_or(Op::Write, |(w, _)| w.spec.op);
     let ours: Vec<(&Window, &Judged)> = pairs().filter(|(w, _)| w.spec.op == op).map(|(w, one)| (w.as_ref(), one)).collect();
     let mut caveats: Vec<Caveat> = Vec::new();
     let mut evidence: Vec<String> = Vec::new();
@@ -106,7 +107,7 @@ fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, sessio
         (count(VerdictKind::ServiceBound), count(VerdictKind::ClientBound), count(VerdictKind::CeilingNotReached));
     let verdict = if service > 0 {
         service_evidence(op, &bound, &ceilings, session, &caveats, &mut evidence);
-        if let Some((window, _)) = pairs().filter(of_bound).last() {
+        if let Some((window, _)) = pairs().rfind(of_bound) {
             evidence.push(reasons(load, window));
         }
         // A client that fell short below a rate that the service refuses contradicts it.
@@ -128,6 +129,10 @@ fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, sessio
             1 => "the one window does not show whose limit was met".to_owned(),
             n => format!("none of {n} windows shows whose limit was met"),
         });
+        // What the last of them shows instead.
+        if let Some((_, one)) = ours.iter().rfind(|(w, _)| !w.is_adjusting()) {
+            evidence.extend(one.assessment.verdict.evidence.iter().cloned());
+        }
         VerdictKind::Inconclusive
     };
     if client > 0 && service > 0 {

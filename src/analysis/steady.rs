@@ -13,6 +13,8 @@ pub(super) const SHORTEST_S: f64 = 3.0;
 const SIGNIFICANT: f64 = 4.4;
 /// One odd second counts as a hiccup, not as two changes of level, from this many standard deviations.
 const HICCUP: f64 = 6.0;
+/// The first second of a level belongs to it unless it is off by this many standard deviations.
+const MIXED: f64 = 2.0;
 /// The shortest stretch looked at.
 const SHORTEST_STRETCH: usize = 4;
 
@@ -35,7 +37,14 @@ pub(super) fn last_level(counts: &[f64]) -> usize {
             _ => break,
         }
     }
-    from
+    from + usize::from(is_mixed(calm.get(from..).unwrap_or_default()))
+}
+
+/// Whether the first second holds some of the level before: the second within which a change fell belongs to neither.
+fn is_mixed(level: &[f64]) -> bool {
+    let Some((first, rest)) = level.split_first().filter(|(_, rest)| rest.len() > SHORTEST_STRETCH) else { return false };
+    let mean = rest.iter().sum::<f64>() / rest.len() as f64;
+    (first - mean).abs() > MIXED * noise(rest)
 }
 
 /// Position of a change of level in the shortest stretch at the end that shows one.

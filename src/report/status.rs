@@ -59,8 +59,7 @@ fn trouble(second: &Counts) -> String {
     [("failed", second.failed), ("timed out", second.timed_out), ("shed", second.shed)]
         .into_iter()
         .filter(|(_, count)| *count > 0)
-        .map(|(what, count)| format!(" {what} {}/s", whole(Some(count as f64))))
-        .collect()
+        .fold(String::new(), |said, (what, count)| format!("{said} {what} {}/s", whole(Some(count as f64))))
 }
 
 fn money(recording: &Recording) -> String {

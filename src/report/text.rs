@@ -78,7 +78,7 @@ impl Page {
 
 fn head(document: &Document, page: &mut Page) {
     if document.target.simulated {
-        page.say(0, 11, "SIMULATED  The simulated endpoint answered, not AWS: these figures show its model, not the service.");
+        page.say(0, 2, "SIMULATED: the simulated endpoint answered, not AWS: these figures show its model, not the service.");
     }
     let session = &document.session;
     let how = session.stop_reason.clone().unwrap_or_else(|| format!("state {}", session.state));

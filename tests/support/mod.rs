@@ -79,6 +79,8 @@ pub struct Client {
     pub shed: f64,
     /// Share of requests that time out.
     pub timed_out: f64,
+    /// Share of requests that take a quarter of a second.
+    pub slow: f64,
 }
 
 impl Bench {
@@ -164,7 +166,8 @@ impl Bench {
                 pick < 0.0
             });
             let taken = self.partitions[which.unwrap_or(last)].takes(start + at);
-            let done = (at + 0.004 + 0.004 * self.dice.unit()).min(seconds as f64 + 0.5);
+            let slow = if client.slow > 0.0 && self.dice.unit() < client.slow { 0.25 } else { 0.0 };
+            let done = (at + slow + 0.004 + 0.004 * self.dice.unit()).min(seconds as f64 + 0.5);
             let cell = &mut cells[done as usize];
             let micros = ((done - at) * 1e6) as u64;
             let arrived = Offset::from_nanos(((start + done) * 1e9) as u64);

@@ -152,7 +152,9 @@ pub fn failed_session() -> Vec<Entry> {
 /// What the entries make, judged.
 pub fn told(entries: &[Entry], at_s: u64) -> Recording {
     let mut recorder = Recorder::new();
-    entries.iter().for_each(|entry| recorder.apply(entry));
+    for entry in entries {
+        recorder.apply(entry);
+    }
     let at = Offset::from_secs(at_s);
     let recording = recorder.recording(at);
     recorder.assess(assess(&recording.load, &context(&recording)));
