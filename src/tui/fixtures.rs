@@ -216,7 +216,7 @@ impl Script {
     fn latencies(&self, latency: &mut Latency, count: u64, shift: i64) {
         for i in 0..count.min(100) {
             let wobble = (self.at * 37 + i * 61) % 100;
-            let tail = if wobble > 97 { self.micros + self.at * 97 % 2_000 } else { 0 };
+            let tail = if wobble > 97 { self.micros * (self.at % 5) / 4 } else { 0 };
             latency.record_micros((self.micros + wobble * self.micros / 250 + tail).saturating_add_signed(shift).max(20));
         }
     }

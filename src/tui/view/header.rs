@@ -39,8 +39,10 @@ pub(super) fn standing(app: &App) -> Vec<(u8, Vec<Piece>)> {
     let cap = if cap > 0 { format!("/{}", figures::count(cap.into())) } else { String::new() };
     groups.push((2, labelled("in flight", Role::Text, format!("{in_flight:>3}{cap}"))));
     if let Some(usd) = newest.cost.usd {
-        let guard = newest.session.max_cost_usd.map_or_else(String::new, |most| format!(" of {}", figures::usd(Some(most))));
-        groups.push((3, vec![piece(Role::Text, figures::usd(Some(usd))), piece(Role::Quiet, guard)]));
+        groups.push((3, vec![piece(Role::Text, figures::usd(Some(usd)))]));
+        if let Some(most) = newest.session.max_cost_usd {
+            groups.push((7, vec![piece(Role::Quiet, format!("of at most {}", figures::usd(Some(most))))]));
+        }
     }
     groups
 }

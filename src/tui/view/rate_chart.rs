@@ -33,7 +33,8 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     legend.push((2, vec![piece(Role::Quiet, format!("[{}] ", span_label(app)))]));
     let field = canvas.heading(area, "ops/s", &fit(legend, area.width.saturating_sub(8)));
     if rows.is_empty() {
-        canvas.line(field, field.height / 2, &[piece(Role::Quiet, "      no second of load is complete yet")]);
+        canvas.line(field, field.height / 2, &[piece(Role::Quiet, "no second of load is complete yet")]);
+        return;
     }
     let mut newest = Vec::new();
     for (series, role) in [(&offered, Role::Offered), (&accepted, Role::Accepted), (&throttled, Role::Throttled)] {
@@ -45,7 +46,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     let edges: Vec<f64> = app.shown.load.windows.iter().map(|window| window.spec.start.secs()).collect();
     let layers = [
         Layer { series: &offered, trace: Trace::Steps, role: Role::Offered, mark: '-' },
-        Layer { series: &accepted, trace: Trace::Line, role: Role::Accepted, mark: 'o' },
+        Layer { series: &accepted, trace: Trace::Steps, role: Role::Accepted, mark: 'o' },
         Layer { series: &throttled, trace: Trace::Marks, role: Role::Throttled, mark: '*' },
         Layer { series: &failed, trace: Trace::Marks, role: Role::Failed, mark: 'x' },
     ];

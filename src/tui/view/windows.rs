@@ -73,7 +73,9 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     }
     let room = usize::from(area.height.saturating_sub(1));
     // The newest window stays in sight unless the list is scrolled back.
-    let first = newest.saturating_sub(room.saturating_sub(3).max(1)).saturating_sub(usize::from(app.scroll));
+    let fits = rows.len() <= room;
+    let newest_last = if fits { 0 } else { newest.saturating_sub(room.saturating_sub(3).max(1)) };
+    let first = newest_last.saturating_sub(usize::from(app.scroll));
     let table = Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area };
     canvas.lines(table, rows.iter().skip(first).take(room));
 }
