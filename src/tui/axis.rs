@@ -35,7 +35,7 @@ impl Scale {
         let step = if step > top * 1.000_1 { step_for(top, parts * 2) } else { step };
         let mut ticks = Vec::new();
         let mut at = 0.0;
-        while at <= top * 1.000_1 && ticks.len() <= most {
+        while at <= top * 1.000_1 && ticks.len() < most {
             ticks.push(at);
             at += step;
         }

@@ -137,7 +137,7 @@ fn colours_are_named_in_the_theme_alone_and_symbols_in_the_glyphs_alone() {
         let text = path.to_string_lossy().into_owned();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let tests = text.contains("/tests/") || name == "fixtures.rs";
-        if !name.ends_with(".rs") || tests {
+        if path.extension().is_none_or(|extension| extension != "rs") || tests {
             continue;
         }
         let source = std::fs::read_to_string(&path).expect("a source");

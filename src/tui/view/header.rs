@@ -124,7 +124,8 @@ fn rates(app: &App) -> Vec<(u8, Vec<Piece>)> {
         (0, labelled("rate", role, text)),
         (4, labelled("offered", Role::Offered, rate(|c| c.offered))),
         (0, labelled("accepted", Role::Accepted, rate(|c| c.accepted))),
-        (0, [labelled("throttled", hot, rate(|c| c.throttled)), vec![piece(hot, format!(" {share:>6}"))]].concat()),
+        (0, labelled("throttled", hot, rate(|c| c.throttled))),
+        (2, vec![piece(hot, format!("{share:>6}"))]),
     ];
     if let Some(counts) = now {
         for (label, count, role) in

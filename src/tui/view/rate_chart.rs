@@ -38,8 +38,8 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     }
     let mut newest = Vec::new();
     for (series, role) in [(&offered, Role::Offered), (&accepted, Role::Accepted), (&throttled, Role::Throttled)] {
-        // What has always been zero needs no label.
-        if let Some(point) = series.last().filter(|_| series.max_since(from).is_some_and(|most| most > 0.0)) {
+        // A zero needs no label but that of the load itself.
+        if let Some(point) = series.last().filter(|point| point.value > 0.0 || role == Role::Offered) {
             newest.push((point.value, role, figures::rate(point.value)));
         }
     }
