@@ -3,6 +3,8 @@
 //! Each test runs this very program again inside a pseudo-terminal, as a child that shows a session, and reads what the
 //! child wrote.
 
+#![expect(clippy::expect_used, reason = "a helper that cannot go on fails its test")]
+
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

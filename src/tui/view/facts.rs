@@ -26,7 +26,7 @@ pub(super) fn lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
         None => lines.push(fact("refusal", Role::Quiet, figures::NOTHING)),
         Some(tally) => {
             let refusal = &tally.what;
-            lines.push(fact("refusal", Role::Text, format!("{} HTTP {}", clean(&refusal.code), refusal.http_status)));
+            lines.push(fact("refusal", Role::Text, format!("{} {}", clean(&refusal.code), refusal.http_status)));
             let reasons = if refusal.reasons.is_empty() { "none given".to_owned() } else { clean(&refusal.reasons.join(", ")) };
             let column = LABEL as u16 + 1;
             if width < column + reasons.len() as u16 {
