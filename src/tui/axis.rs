@@ -26,13 +26,16 @@ impl Scale {
         if self.top > 0.0 { self.top } else { 1.0 }
     }
 
-    /// Ticks from zero to the top, at most `most` of them, at least zero and the top.
+    /// Ticks from zero to the top, at most `most` of them, at least zero and one more.
     pub fn ticks(&self, most: usize) -> Vec<f64> {
         let top = self.top();
-        let step = step_for(top, most.saturating_sub(1).max(1));
+        let parts = most.saturating_sub(1).max(1);
+        let step = step_for(top, parts);
+        // An axis of one part may end below the first step; the next finer one is within it.
+        let step = if step > top * 1.000_1 { step_for(top, parts * 2) } else { step };
         let mut ticks = Vec::new();
         let mut at = 0.0;
-        while at <= top * 1.000_1 && ticks.len() <= most {
+        while at <= top * 1.000_1 && ticks.len() < most {
             ticks.push(at);
             at += step;
         }
@@ -40,10 +43,11 @@ impl Scale {
     }
 }
 
-/// The smallest of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten that is not below `value`.
+/// The smallest of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8 times a power of ten that is not below `value`.
 fn round_up(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
-    let factor = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0].into_iter().find(|f| f * power >= value * 0.999_999).unwrap_or(10.0);
+    let factor =
+        [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0].into_iter().find(|f| f * power >= value * 0.999_999).unwrap_or(10.0);
     factor * power
 }
 
@@ -99,11 +103,11 @@ mod tests {
         scale.fit(Some(5_000.0));
         assert!((scale.top() - 10_000.0).abs() < 1e-6);
         scale.fit(Some(1_000.0));
-        assert!((scale.top() - 1_500.0).abs() < 1e-6);
+        assert!((scale.top() - 1_200.0).abs() < 1e-6);
         scale.fit(None);
         scale.fit(Some(0.0));
         scale.fit(Some(f64::NAN));
-        assert!((scale.top() - 1_500.0).abs() < 1e-6);
+        assert!((scale.top() - 1_200.0).abs() < 1e-6);
     }
 
     #[test]

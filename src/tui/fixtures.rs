@@ -46,6 +46,7 @@ pub struct Script {
 
 impl Script {
     /// A session against the simulated endpoint whose table is being created.
+    #[expect(clippy::new_without_default, reason = "a script starts with a table that is being created, which is no default")]
     pub fn new() -> Self {
         let mut script = Self {
             recorder: Recorder::new(),
@@ -197,13 +198,12 @@ impl Script {
             self.latencies(&mut part.response.throttled, throttled, -800);
             self.latencies(&mut part.schedule_error, rate, -4_000);
             bucket.parts.push(part);
-            let tally = |count, window| (count, window, start, sent);
-            for (count, window, first, last) in (throttled > 0).then(|| tally(throttled, window)) {
-                bucket.refusals.push(Tally { what: Arc::new(refusal()), window, count, first, last });
+            if throttled > 0 {
+                bucket.refusals.push(Tally { what: Arc::new(refusal()), window, count: throttled, first: start, last: sent });
             }
-            for (count, window, first, last) in (failed > 0).then(|| tally(failed, window)) {
+            if failed > 0 {
                 let failure = Failure::new(FailureKind::Service, Some("InternalServerError"), Some(500), "internal \u{1b}[2Jerror");
-                bucket.failures.push(Tally { what: Arc::new(failure), window, count, first, last });
+                bucket.failures.push(Tally { what: Arc::new(failure), window, count: failed, first: start, last: sent });
             }
         }
         self.at += 1;
@@ -216,7 +216,7 @@ impl Script {
     fn latencies(&self, latency: &mut Latency, count: u64, shift: i64) {
         for i in 0..count.min(100) {
             let wobble = (self.at * 37 + i * 61) % 100;
-            let tail = if wobble > 97 { self.micros + self.at * 97 % 2_000 } else { 0 };
+            let tail = if wobble > 97 { self.micros * (self.at % 5) / 4 } else { 0 };
             latency.record_micros((self.micros + wobble * self.micros / 250 + tail).saturating_add_signed(shift).max(20));
         }
     }

@@ -306,9 +306,9 @@ pub fn lookup(context: Context, chord: Chord) -> Option<Action> {
     }
 }
 
-/// The footer's hints where `context` holds: place and text, as bound.
-pub fn footer(context: Context) -> impl Iterator<Item = (u8, &'static str)> {
-    KEYMAP.iter().filter(move |b| b.context == context).filter_map(|b| b.footer)
+/// The footer's hints where `context` holds: the binding, its place and its text.
+pub fn footer(context: Context) -> impl Iterator<Item = (&'static Binding, u8, &'static str)> {
+    KEYMAP.iter().filter(move |b| b.context == context).filter_map(|b| b.footer.map(|(place, hint)| (b, place, hint)))
 }
 
 /// The rows of one group of the help, without those that repeat in overlays.
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn every_hint_of_the_footer_names_a_key_that_works_there() {
         for context in CONTEXTS {
-            let mut places: Vec<u8> = footer(context).map(|(place, _)| place).collect();
+            let mut places: Vec<u8> = footer(context).map(|(_, place, _)| place).collect();
             places.sort_unstable();
             places.dedup();
             assert_eq!(places.len(), footer(context).count(), "{context:?}: two hints share a place");

@@ -14,7 +14,7 @@ pub enum Trace {
     Steps,
     /// Values joined at the middle of their spans: what was measured.
     Line,
-    /// A mark at each value above zero.
+    /// Marks along the span of each value above zero.
     Marks,
 }
 
@@ -164,14 +164,13 @@ impl Plot {
     fn marks(&mut self, run: &[Point], layer: Layer<'_>) {
         let (across, down) = self.glyphs.dots_per_cell();
         for point in run.iter().filter(|point| point.value > 0.0) {
-            let x = self.x(f64::midpoint(point.from, point.to));
-            if x < 0.0 || x >= self.dots.0 as f64 {
-                continue;
-            }
-            let at = self.y(point.value) / down * self.cells.0 + x as usize / across;
-            if let Some(spot) = self.spots.get_mut(at) {
-                spot.mark = Some(layer.mark);
-                spot.role = Some(layer.role);
+            let Some((first, last)) = self.columns(point) else { continue };
+            let row = self.y(point.value) / down * self.cells.0;
+            for column in first.min(last) / across..=last / across {
+                if let Some(spot) = self.spots.get_mut(row + column) {
+                    spot.mark = Some(layer.mark);
+                    spot.role = Some(layer.role);
+                }
             }
         }
     }

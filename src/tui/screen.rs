@@ -182,6 +182,7 @@ impl Ui {
         let stopped = terminal::stop_process();
         let screen = Screen::enter().map_err(TuiError::Enter)?;
         self.urgent = true;
+        self.app.advance(self.started.elapsed());
         match stopped {
             Ok(()) => self.app.notify("back; the load is paused, space resumes it", false),
             Err(error) => self.app.notify(format!("cannot go to the shell: {error}"), true),

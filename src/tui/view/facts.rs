@@ -26,11 +26,14 @@ pub(super) fn lines(app: &App, width: u16) -> Vec<Vec<Piece>> {
         None => lines.push(fact("refusal", Role::Quiet, figures::NOTHING)),
         Some(tally) => {
             let refusal = &tally.what;
-            lines.push(fact("refusal", Role::Text, format!("{} HTTP {}", clean(&refusal.code), refusal.http_status)));
+            lines.push(fact("refusal", Role::Text, format!("{} {}", clean(&refusal.code), refusal.http_status)));
             let reasons = if refusal.reasons.is_empty() { "none given".to_owned() } else { clean(&refusal.reasons.join(", ")) };
-            let indent = LABEL as u16 + 1;
-            for (at, line) in wrap(&reasons, width.saturating_sub(indent)).into_iter().enumerate() {
-                lines.push(fact(if at == 0 { "reason" } else { "" }, Role::Text, line));
+            let column = LABEL as u16 + 1;
+            if width < column + reasons.len() as u16 {
+                // On a narrow screen the reason is worth more than its column.
+                lines.extend(wrap(&format!("reason {reasons}"), width).into_iter().map(|line| vec![piece(Role::Text, line)]));
+            } else {
+                lines.push(fact("reason", Role::Text, reasons));
             }
             lines.extend(wrap(&refusal.message, width).into_iter().map(|line| vec![piece(Role::Quiet, line)]));
         }

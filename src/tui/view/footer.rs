@@ -7,7 +7,7 @@ use super::text::{Canvas, Piece, clean, cut, fit, piece};
 use crate::report::Phase;
 use crate::tui::app::App;
 use crate::tui::figures;
-use crate::tui::keymap;
+use crate::tui::keymap::{self, Action, Binding, Group};
 use crate::tui::steering::Wish;
 use crate::tui::stopping::Stopping;
 use crate::tui::theme::Role;
@@ -16,13 +16,21 @@ use crate::tui::theme::Role;
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     let row = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let groups = keymap::footer(app.context())
-        .map(|(place, hint)| {
+        .filter(|(binding, ..)| !app.is_stopping() || works_to_the_end(binding))
+        .map(|(_, place, hint)| {
             let (key, text) = hint.rsplit_once(' ').unwrap_or((hint, ""));
             let (key, text) = if hint.starts_with("space") && rests(app) { ("space", "resume") } else { (key, text) };
             (place, vec![piece(Role::Key, key), piece(Role::Quiet, format!(" {text}"))])
         })
         .collect();
     canvas.line(row, 0, &fit(groups, row.width));
+}
+
+/// Whether a key does something while the session is stopping.
+fn works_to_the_end(binding: &Binding) -> bool {
+    binding.group == Group::Display && binding.action != Action::Freeze
+        || binding.action == Action::Help
+        || binding.group == Group::Overlays
 }
 
 fn rests(app: &App) -> bool {

@@ -39,8 +39,10 @@ pub(super) fn standing(app: &App) -> Vec<(u8, Vec<Piece>)> {
     let cap = if cap > 0 { format!("/{}", figures::count(cap.into())) } else { String::new() };
     groups.push((2, labelled("in flight", Role::Text, format!("{in_flight:>3}{cap}"))));
     if let Some(usd) = newest.cost.usd {
-        let guard = newest.session.max_cost_usd.map_or_else(String::new, |most| format!(" of {}", figures::usd(Some(most))));
-        groups.push((3, vec![piece(Role::Text, figures::usd(Some(usd))), piece(Role::Quiet, guard)]));
+        groups.push((3, vec![piece(Role::Text, figures::usd(Some(usd)))]));
+        if let Some(most) = newest.session.max_cost_usd {
+            groups.push((7, vec![piece(Role::Quiet, format!("of at most {}", figures::usd(Some(most))))]));
+        }
     }
     groups
 }
@@ -122,7 +124,8 @@ fn rates(app: &App) -> Vec<(u8, Vec<Piece>)> {
         (0, labelled("rate", role, text)),
         (4, labelled("offered", Role::Offered, rate(|c| c.offered))),
         (0, labelled("accepted", Role::Accepted, rate(|c| c.accepted))),
-        (0, [labelled("throttled", hot, rate(|c| c.throttled)), vec![piece(hot, format!(" {share:>6}"))]].concat()),
+        (0, labelled("throttled", hot, rate(|c| c.throttled))),
+        (2, vec![piece(hot, format!("{share:>6}"))]),
     ];
     if let Some(counts) = now {
         for (label, count, role) in

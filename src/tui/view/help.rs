@@ -21,7 +21,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scroll: u16) {
 }
 
 /// All rows of the help.
-pub(super) fn lines() -> Vec<Vec<Piece>> {
+fn lines() -> Vec<Vec<Piece>> {
     let mut lines = Vec::new();
     for group in Group::ALL {
         if !lines.is_empty() {
@@ -44,4 +44,17 @@ pub(super) fn lines() -> Vec<Vec<Piece>> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_key_of_the_keymap() {
+        let text: String = lines().into_iter().flatten().map(|(_, text)| text).collect();
+        for binding in keymap::KEYMAP {
+            assert!(text.contains(binding.keys) && text.contains(binding.help), "{}", binding.keys);
+        }
+    }
 }

@@ -66,7 +66,8 @@ pub(super) fn chart(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     ];
     let field = canvas.heading(area, "latency ms", &fit(legend, area.width.saturating_sub(13)));
     if service.iter().chain(&response).all(|series| series.last().is_none()) {
-        canvas.line(field, field.height / 2, &[piece(Role::Quiet, "      no request was accepted yet")]);
+        canvas.line(field, field.height / 2, &[piece(Role::Quiet, "no request was accepted in this time")]);
+        return;
     }
     let mut newest = Vec::new();
     for (series, name) in [(&response[0], "50"), (&response[1], "99")] {
@@ -104,7 +105,7 @@ fn quantiles(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     if let Some(window) = window {
         let late = window.client.schedule_error.quantiles();
         lines.push(vec![
-            piece(Role::Quiet, format!("{:<20}", "sent late by")),
+            piece(Role::Quiet, format!("{:<20}", "client sent late by")),
             piece(
                 Role::Text,
                 format!(
@@ -116,7 +117,6 @@ fn quantiles(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
                     figures::ms(late.max)
                 ),
             ),
-            piece(Role::Quiet, "  the client's own error"),
         ]);
     }
     canvas.lines(area, &lines);

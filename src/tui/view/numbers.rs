@@ -37,7 +37,7 @@ fn figures(app: &App, area: Rect) -> Vec<Vec<Piece>> {
     first.push((2, vec![piece(Role::Quiet, figures::clock(app.shown_now()))]));
     let share = now.map_or(String::new(), |counts| figures::percent(counts.throttled, counts.completed()));
     let throttled = if now.is_some_and(|counts| counts.throttled > 0) { Role::Throttled } else { Role::Text };
-    let row = |label: &str, role, text: String| vec![piece(Role::Quiet, format!("{label:<10}")), piece(role, format!("{text:>10}"))];
+    let row = |label: &str, role, text: String| vec![piece(Role::Quiet, format!("{label:<10}")), piece(role, format!("{text:>8}"))];
     let last = if let Some(asked) = asked(app) {
         vec![piece(Role::Warning, asked)]
     } else if app.is_stopping() {
@@ -49,7 +49,7 @@ fn figures(app: &App, area: Rect) -> Vec<Vec<Piece>> {
     };
     let (role, text) = setpoint(app);
     let mut throttled_row = row("throttled", throttled, rate(|c| c.throttled));
-    throttled_row.push(piece(throttled, format!(" {share}")));
+    throttled_row.push(piece(throttled, format!(" {}", share.replace(' ', ""))));
     let mut lines = vec![
         fit(first, width),
         row("rate", role, text.trim().to_owned()),

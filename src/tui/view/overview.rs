@@ -10,7 +10,7 @@ use crate::tui::layout::{Tier, split_bottom, split_left, split_top};
 use crate::tui::theme::Role;
 
 /// Columns of the latency table.
-const LATENCY: u16 = 38;
+const LATENCY: u16 = 33;
 
 /// Draws the overview.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App, tier: Tier) {
@@ -52,17 +52,22 @@ fn wide(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
 
 fn table_facts(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     let rest = canvas.heading(area, "table", &[]);
-    canvas.lines(rest, &facts::lines(app, rest.width));
+    let mut lines = facts::lines(app, rest.width);
+    if lines.len() > usize::from(rest.height) {
+        lines.truncate(usize::from(rest.height.saturating_sub(1)));
+        lines.push(vec![piece(Role::Key, "4"), piece(Role::Quiet, " shows all of it")]);
+    }
+    canvas.lines(rest, &lines);
 }
 
 /// Latency of the newest second: service and response, and how quick refusals were.
 fn latency_now(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
-    let area = canvas.heading(area, "latency ms", &[piece(Role::Quiet, "newest second ")]);
+    let area = canvas.heading(area, "latency ms", &[piece(Role::Quiet, "last second ")]);
     let now = latency::now(app);
-    let head = format!("{:<6}{:>10}{:>10}{:>10}", "", "service", "response", "refusals");
+    let head = format!("{:<5}{:>9}{:>10}{:>9}", "", "service", "response", "refusals");
     let row = |label: &str, values: [Option<f64>; 3], role| {
         let [service, response, refusals] = values.map(figures::ms);
-        vec![piece(Role::Quiet, format!("{label:<6}")), piece(role, format!("{service:>10}{response:>10}{refusals:>10}"))]
+        vec![piece(Role::Quiet, format!("{label:<5}")), piece(role, format!("{service:>9}{response:>10}{refusals:>9}"))]
     };
     let mut lines = vec![
         vec![piece(Role::Quiet, head)],

@@ -40,7 +40,7 @@ fn preview(plan: &Plan, recording: &Recording, width: u16) -> Vec<Vec<Piece>> {
     lines.push(row("takes", figures::span(plan.duration())));
     lines.push(row("operations", figures::count(plan.operations())));
     let cost = worst_cost(plan, recording);
-    let simulated = if recording.target.simulated { " were it AWS; simulated, nothing is billed" } else { " at most" };
+    let simulated = if recording.target.simulated { " if it were AWS; simulated is free" } else { " at most" };
     lines.push(row("cost", cost.map_or_else(|| "price not known".to_owned(), |usd| format!("{}{simulated}", figures::usd(Some(usd))))));
     lines.push(Vec::new());
     for window in plan.windows.iter().take(8) {

@@ -33,19 +33,20 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     legend.push((2, vec![piece(Role::Quiet, format!("[{}] ", span_label(app)))]));
     let field = canvas.heading(area, "ops/s", &fit(legend, area.width.saturating_sub(8)));
     if rows.is_empty() {
-        canvas.line(field, field.height / 2, &[piece(Role::Quiet, "      no second of load is complete yet")]);
+        canvas.line(field, field.height / 2, &[piece(Role::Quiet, "no second of load is complete yet")]);
+        return;
     }
     let mut newest = Vec::new();
     for (series, role) in [(&offered, Role::Offered), (&accepted, Role::Accepted), (&throttled, Role::Throttled)] {
-        // What has always been zero needs no label.
-        if let Some(point) = series.last().filter(|_| series.max_since(from).is_some_and(|most| most > 0.0)) {
+        // A zero needs no label but that of the load itself.
+        if let Some(point) = series.last().filter(|point| point.value > 0.0 || role == Role::Offered) {
             newest.push((point.value, role, figures::rate(point.value)));
         }
     }
     let edges: Vec<f64> = app.shown.load.windows.iter().map(|window| window.spec.start.secs()).collect();
     let layers = [
         Layer { series: &offered, trace: Trace::Steps, role: Role::Offered, mark: '-' },
-        Layer { series: &accepted, trace: Trace::Line, role: Role::Accepted, mark: 'o' },
+        Layer { series: &accepted, trace: Trace::Steps, role: Role::Accepted, mark: 'o' },
         Layer { series: &throttled, trace: Trace::Marks, role: Role::Throttled, mark: '*' },
         Layer { series: &failed, trace: Trace::Marks, role: Role::Failed, mark: 'x' },
     ];

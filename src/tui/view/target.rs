@@ -5,6 +5,7 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use super::facts::{fact, time_to_active};
+use super::header::in_flight;
 use super::text::{Canvas, Piece, clean, piece};
 use crate::load::Offset;
 use crate::report::Recording;
@@ -14,12 +15,12 @@ use crate::tui::layout::split_left;
 use crate::tui::theme::Role;
 
 /// Widest bar of a partition.
-const BAR: usize = 24;
+const BAR: usize = 10;
 
 /// Draws the view.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
-    let beside = area.width >= 100;
-    let (left, right) = if beside { split_left(area, area.width / 2, 2) } else { (area, Rect { height: 0, ..area }) };
+    let beside = area.width >= 96;
+    let (left, right) = if beside { split_left(area, area.width * 11 / 20, 2) } else { (area, Rect { height: 0, ..area }) };
     let mut lines = target(app);
     let mut more = timeline(app);
     more.extend(partitions(canvas, &app.shown));
@@ -37,12 +38,8 @@ fn target(app: &App) -> Vec<Vec<Piece>> {
     let recording = &app.shown;
     let (target, work, session) = (&recording.target, &recording.workload, &recording.session);
     let text = |value: &str| if value.is_empty() { figures::NOTHING.to_owned() } else { clean(value) };
-    let kind = if target.simulated { "the simulated endpoint of this program, not AWS" } else { target.kind.name() };
-    let owner = if target.created_by_session {
-        "created by this session, deleted at its end"
-    } else {
-        "not created by this session, never deleted"
-    };
+    let kind = if target.simulated { "simulated endpoint, not AWS" } else { target.kind.name() };
+    let owner = if target.created_by_session { "created here, deleted at the end" } else { "existed before, is never deleted" };
     let warm = target.warm_throughput.map_or_else(dash, |(w, r)| format!("{} writes/s, {} reads/s", figures::count(w), figures::count(r)));
     let consistency = if work.consistent_read { "strongly consistent" } else { "eventually consistent" };
     vec![
@@ -57,12 +54,13 @@ fn target(app: &App) -> Vec<Vec<Piece>> {
         fact(
             "workload",
             Role::Text,
-            format!("{} of {} B, keys {}, reads {consistency}", work.op.plural(), figures::count(work.item_bytes.into()), text(&work.keys)),
+            format!("{} of {} B, keys {}", work.op.plural(), figures::count(work.item_bytes.into()), text(&work.keys)),
         ),
+        fact("reads", Role::Text, consistency),
         fact(
             "client",
             Role::Text,
-            format!("{}, {} shards, timeout {}", text(&session.client), work.shards, figures::seconds(Some(work.timeout_s))),
+            format!("{}, shards {}, timeout {}", text(&session.client), work.shards, figures::seconds(Some(work.timeout_s))),
         ),
         Vec::new(),
         guard("guard money", session.max_cost_usd.map(|most| figures::usd(Some(most))), &figures::usd(recording.cost.usd)),
@@ -75,7 +73,7 @@ fn target(app: &App) -> Vec<Vec<Piece>> {
         guard(
             "in-flight cap",
             (work.max_in_flight > 0).then(|| figures::count(work.max_in_flight.into())),
-            &figures::count(recording.load.live.in_flight.into()),
+            &in_flight(recording).map_or_else(dash, |level| figures::count(level.into())),
         ),
         Vec::new(),
     ]
@@ -115,8 +113,7 @@ fn partitions(canvas: &Canvas<'_>, recording: &Recording) -> Vec<Vec<Piece>> {
     let Some(ledger) = &recording.target_ledger else { return Vec::new() };
     let most = ledger.per_partition.iter().map(|p| p.accepted + p.throttled).max().unwrap_or(0).max(1);
     let bar = |count: u64| canvas.look.glyphs.bar.repeat((count as f64 / most as f64 * BAR as f64).round() as usize);
-    let mut lines =
-        vec![vec![piece(Role::Heading, "partitions "), piece(Role::Quiet, "share of keys, accepted, throttled, as the endpoint counted")]];
+    let mut lines = vec![vec![piece(Role::Heading, "partitions "), piece(Role::Quiet, "keys, accepted, throttled")]];
     for (at, partition) in ledger.per_partition.iter().enumerate() {
         lines.push(vec![
             piece(Role::Quiet, format!("{at:>3} {:>5.1} % ", partition.share * 100.0)),

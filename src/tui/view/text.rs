@@ -180,7 +180,7 @@ impl Canvas<'_> {
     /// A box in the middle with a title; returns the area inside.
     pub fn panel(&mut self, area: Rect, title: &str, width: u16, height: u16) -> Rect {
         let outer = super::super::layout::centred(area, width.saturating_add(4), height.saturating_add(3));
-        self.blank(outer);
+        self.blank(Rect { x: outer.x.saturating_sub(1), width: outer.width + 2, ..outer }.intersection(area));
         let rule = self.look.glyphs.rule.repeat(usize::from(outer.width));
         self.line(outer, 0, &[(Role::Rule, rule.clone())]);
         self.line(outer, outer.height.saturating_sub(1), &[(Role::Rule, rule)]);

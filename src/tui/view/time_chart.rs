@@ -57,7 +57,7 @@ impl TimeChart<'_> {
             canvas.line(line, row, &[piece(Role::Rule, canvas.look.glyphs.upright)]);
         }
         let labels = Rect { width: AXIS - 1, ..area };
-        for tick in self.scale.ticks(usize::from(area.height / 2).clamp(2, 6)) {
+        for tick in self.scale.ticks(usize::from(area.height / 2 + 2).clamp(2, 6)) {
             let row = plot.row_of(tick);
             canvas.line_right(labels, row, &[piece(Role::Quiet, axis::label(tick))]);
             canvas.line(line, row, &[piece(Role::Rule, canvas.look.glyphs.tick)]);

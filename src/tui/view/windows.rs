@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::facts::fact;
 use super::header::verdict;
 use super::text::{Canvas, Piece, clean, cut, piece};
-use crate::analysis::{Assessment, Caveat};
+use crate::analysis::{Assessment, Caveat, VerdictKind};
 use crate::load::{Quantiles, Window};
 use crate::report::Recording;
 use crate::report::facts::PlannedWindow;
@@ -26,17 +26,17 @@ const fn column(title: &'static str, width: usize, from_width: u16, left: bool) 
 }
 
 const COLUMNS: [Column; 11] = [
-    column("window", 14, 0, true),
-    column("op", 5, 96, true),
+    column("window", 12, 0, true),
+    column("op", 6, 130, true),
     column("offered/s", 10, 0, false),
     column("accepted/s", 11, 0, false),
     column("sustained/s", 12, 0, false),
     column("+/-", 6, 96, false),
     column("burst", 7, 70, false),
-    column("1st throttle", 13, 76, false),
-    column("p50 ms", 7, 110, false),
-    column("p99 ms", 8, 110, false),
-    column("verdict", 20, 56, true),
+    column("1st thr.", 9, 70, false),
+    column("p50 ms", 7, 96, false),
+    column("p99 ms", 8, 96, false),
+    column("verdict", 15, 56, true),
 ];
 
 /// Rows that the table would fill.
@@ -72,8 +72,15 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
         rows.push(vec![piece(Role::Quiet, "  no window was opened yet")]);
     }
     let room = usize::from(area.height.saturating_sub(1));
+    let because = evidence(recording, area.width);
+    if !recording.assessment.windows.is_empty() && rows.len() + 1 + because.len() <= room {
+        rows.push(Vec::new());
+        rows.extend(because);
+    }
     // The newest window stays in sight unless the list is scrolled back.
-    let first = newest.saturating_sub(room.saturating_sub(3).max(1)).saturating_sub(usize::from(app.scroll));
+    let fits = rows.len() <= room;
+    let newest_last = if fits { 0 } else { newest.saturating_sub(room.saturating_sub(3).max(1)) };
+    let first = newest_last.saturating_sub(usize::from(app.scroll));
     let table = Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area };
     canvas.lines(table, rows.iter().skip(first).take(room));
 }
@@ -117,13 +124,16 @@ fn measured(canvas: &Canvas<'_>, columns: &[&Column], window: &Window, found: Op
             "sustained/s" => (Role::Strong, sustained.map_or_else(dash, |estimate| figures::rate(estimate.per_s))),
             "+/-" => (Role::Quiet, sustained.map_or_else(dash, |e| figures::rate((e.ci95.1 - e.ci95.0).abs() / 2.0))),
             "burst" => (base, found.and_then(|found| found.burst_units).map_or_else(dash, figures::rate)),
-            "1st throttle" => (
+            "1st thr." => (
                 if window.first_throttled_sent.is_some() { Role::Throttled } else { Role::Quiet },
                 figures::seconds(window.first_throttle().map(|first| first.as_secs_f64())),
             ),
             "p50 ms" => (base, figures::ms(latency.p50)),
             "p99 ms" => (base, figures::ms(latency.p99)),
-            _ => found.map_or_else(|| piece(Role::Quiet, if current { "measuring ..." } else { "-" }), |found| verdict(found.verdict.kind)),
+            _ => found.map_or_else(
+                || piece(Role::Quiet, if current { "measuring ..." } else { "-" }),
+                |found| (verdict(found.verdict.kind).0, short(found.verdict.kind).to_owned()),
+            ),
         };
         line.push(piece(role, pad(column, &text)));
     }
@@ -152,6 +162,14 @@ fn ahead(columns: &[&Column], window: &PlannedWindow) -> Vec<Piece> {
         ));
     }
     vec![piece(Role::Quiet, text)]
+}
+
+/// A verdict in a column.
+fn short(kind: VerdictKind) -> &'static str {
+    match kind {
+        VerdictKind::CeilingNotReached => "not reached",
+        other => other.name(),
+    }
 }
 
 fn dash() -> String {
