@@ -37,6 +37,10 @@ impl Refusal {
 /// Runs the program.
 pub fn main() -> ExitCode {
     logging::start();
+    // Before any screen is set up: the screen's own hook wraps this one.
+    if let Err(error) = color_eyre::install() {
+        tracing::warn!("panics are reported plainly: {error}");
+    }
     let Cli { command, run } = Cli::parse();
     let done = match command {
         None => run::run(&run),

@@ -190,7 +190,9 @@ mod tests {
         ) {
             let of = |values: &[u64]| {
                 let mut latency = Latency::default();
-                values.iter().for_each(|v| latency.record_micros(*v));
+                for value in values {
+                    latency.record_micros(*value);
+                }
                 latency
             };
             let mut merged = of(&a);
@@ -207,7 +209,9 @@ mod tests {
         #[test]
         fn a_distribution_survives_its_text(values in prop::collection::vec(0u64..200_000_000, 0..100)) {
             let mut latency = Latency::default();
-            values.iter().for_each(|v| latency.record_micros(*v));
+            for value in &values {
+                latency.record_micros(*value);
+            }
             let text = serde_json::to_string(&latency).expect("writes");
             prop_assert_eq!(serde_json::from_str::<Latency>(&text).expect("reads"), latency);
         }
