@@ -1,13 +1,13 @@
 //! The load engine under a paused clock: exact counts, balanced ledgers, shedding, timeouts, drains.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
-mod support;
+mod paused;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use support::{Ran, Setup, run_paused};
+use paused::{Ran, Setup, run_paused};
 use throttlescope::load::pacer::Segment;
 use throttlescope::load::shard::Order;
 use throttlescope::load::{Clock, Counts, Failure, FailureKind, Offset, Op, Outcome, Rate, Refusal, Request, SegmentLoad, Units, WindowId};

@@ -121,6 +121,7 @@ pub struct SimulationArgs {
 
 /// Options of `run`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct RunArgs {
     /// Run a plan: a name of `throttlescope plan list`, or a TOML file.
     #[arg(long, value_name = "NAME|FILE")]

@@ -19,13 +19,11 @@ pub(super) fn plan(command: &PlanCommand) -> Result<u8, Refusal> {
                 print(&format!("{:<14} {:>8}  {}\n", preset.plan.name, show_span(preset.plan.duration()), preset.plan.about));
             }
         }
-        PlanCommand::Show { plan, toml: true, .. } => match presets().iter().find(|preset| preset.plan.name == *plan) {
-            Some(preset) => print(preset.text),
-            None => {
-                find(plan).map_err(Refusal::usage)?;
-                print(&std::fs::read_to_string(plan).map_err(|e| Refusal::failed(e.to_string()))?);
-            }
-        },
+        PlanCommand::Show { plan, toml: true, .. } => {
+            find(plan).map_err(Refusal::usage)?;
+            let shipped = presets().iter().find(|preset| preset.plan.name == *plan).map(|preset| preset.text.to_owned());
+            print(&shipped.map_or_else(|| std::fs::read_to_string(plan), Ok).map_err(|e| Refusal::failed(e.to_string()))?);
+        }
         PlanCommand::Show { plan, region, .. } => print(&shown(&find(plan).map_err(Refusal::usage)?, region)),
     }
     Ok(0)

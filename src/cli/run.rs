@@ -58,7 +58,7 @@ fn control(config: session::SessionConfig, clock: Clock, desk: session::remote::
                 tracing::error!("signals cannot be handled: {error}");
             }
         });
-        session::run(config, clock, desk).await
+        Box::pin(session::run(config, clock, desk)).await
     });
     // A lookup that hangs in a blocking thread must not keep the process.
     runtime.shutdown_background();
