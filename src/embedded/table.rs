@@ -151,7 +151,7 @@ impl Table {
             }
             match fault.trouble {
                 Trouble::Delay(span) => delay += span,
-                Trouble::Stall => delay = delay.max(fault.to - since_active),
+                Trouble::Stall => delay = delay.max(fault.to.saturating_sub(since_active)),
                 other => return (Some(other), delay),
             }
         }

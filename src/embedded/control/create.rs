@@ -104,6 +104,7 @@ pub(in crate::embedded) fn create_table(endpoint: &mut Endpoint, body: &str, now
     };
     let table = Table::new(&name, schema, settings, tags, birth);
     let description = table.describe(now, (0, 0));
+    endpoint.store.add_table(table.id, table.schema.sort.is_some());
     endpoint.tables.insert(name, table);
     Ok(answer(&json!({"TableDescription": description})))
 }

@@ -107,9 +107,10 @@ fn refused(table: &Table, kind: Kind, admission: Admission) -> Result<(), Ending
 }
 
 /// A success with those of the members that are there.
+#[expect(clippy::unnecessary_wraps, reason = "it is how every operation ends")]
 fn accepted(kind: Kind, members: &[(&str, Option<String>)]) -> Ended {
     let mut body = String::with_capacity(
-        2 + members.iter().flat_map(|(name, json)| json.as_ref().map(|json| name.len() + json.len() + 4)).sum::<usize>(),
+        2 + members.iter().filter_map(|(name, json)| json.as_ref().map(|json| name.len() + json.len() + 4)).sum::<usize>(),
     );
     body.push('{');
     for (name, json) in members {

@@ -98,7 +98,7 @@ pub(in crate::embedded) fn query(endpoint: &mut Endpoint, body: &str, now: Insta
         if scanned >= limit || bytes >= PAGE_BYTES {
             break;
         }
-        let Some((_, stored)) = (if forward { found.next() } else { found.next_back() }) else {
+        let Some(stored) = (if forward { found.next() } else { found.next_back() }) else {
             last = None;
             break;
         };

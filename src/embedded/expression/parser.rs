@@ -10,7 +10,7 @@ use crate::embedded::value::{Item, Value};
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues` of a request, and which of them were used.
 #[derive(Debug, Default)]
 pub(in crate::embedded) struct Names<'a> {
-    names: HashMap<String, String>,
+    attributes: HashMap<String, String>,
     values: Item<'a>,
     used: RefCell<BTreeSet<String>>,
 }
@@ -19,7 +19,7 @@ impl<'a> Names<'a> {
     pub(in crate::embedded) fn new(names: Option<HashMap<String, String>>, values: Option<Item<'a>>) -> Result<Self, Problem> {
         let values = values.unwrap_or_default();
         values.check()?;
-        Ok(Self { names: names.unwrap_or_default(), values, used: RefCell::default() })
+        Ok(Self { attributes: names.unwrap_or_default(), values, used: RefCell::default() })
     }
 
     /// After every expression was read: names and values that no expression uses are an error.
@@ -30,7 +30,7 @@ impl<'a> Names<'a> {
             let unused = unused.join(", ");
             Err(Problem::validation(format!("Value provided in {member} unused in expressions: keys: {{{unused}}}")))
         };
-        let names: Vec<&str> = self.names.keys().map(String::as_str).filter(|name| !used.contains(*name)).collect();
+        let names: Vec<&str> = self.attributes.keys().map(String::as_str).filter(|name| !used.contains(*name)).collect();
         if !names.is_empty() {
             return complain("ExpressionAttributeNames", names);
         }
@@ -40,7 +40,7 @@ impl<'a> Names<'a> {
 
     fn name(&self, reference: &str) -> Option<&str> {
         self.used.borrow_mut().insert(reference.to_owned());
-        self.names.get(reference).map(String::as_str)
+        self.attributes.get(reference).map(String::as_str)
     }
 
     fn value(&self, reference: &str) -> Option<&Value<'a>> {

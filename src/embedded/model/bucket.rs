@@ -10,6 +10,7 @@ pub struct Bucket {
     per_s: u32,
     tokens: u128,
     size: u128,
+    /// Until when it has gained. Lies ahead of now while it gains for what it has already paid.
     at: Duration,
 }
 
@@ -40,9 +41,17 @@ impl Bucket {
         self.tokens >= units.nanos().min(self.size)
     }
 
-    /// Pays; the caller has asked [`Bucket::covers`] first. Never goes below zero.
+    /// Pays; the caller has asked [`Bucket::covers`] first. Never goes below zero: what costs more than is there empties the bucket, and
+    /// it gains nothing until the rest is paid off, so that the rate holds for requests of any size.
     pub fn take(&mut self, units: Units) {
-        self.tokens = self.tokens.saturating_sub(units.nanos());
+        let cost = units.nanos();
+        if let Some(rest) = self.tokens.checked_sub(cost) {
+            self.tokens = rest;
+        } else {
+            let pause = (cost - self.tokens).div_ceil(u128::from(self.per_s.max(1)));
+            self.at = self.at.saturating_add(Duration::from_nanos(u64::try_from(pause).unwrap_or(u64::MAX)));
+            self.tokens = 0;
+        }
     }
 
     /// Its tokens in billionths of a unit.

@@ -191,7 +191,9 @@ impl Capacity {
             }
             bucket.take(units);
         }
-        ceilings.iter_mut().for_each(|(_, bucket)| bucket.take(units));
+        for (_, bucket) in ceilings.iter_mut() {
+            bucket.take(units);
+        }
         Admission::Accepted
     }
 

@@ -72,16 +72,18 @@ proptest! {
         let hold = Duration::from_millis(hold_ms);
         let mut bucket = Bucket::full(per_s, hold, Duration::ZERO);
         let size = u128::from(hold_ms) * 1_000_000 * u128::from(per_s);
-        let (mut now, mut expected) = (0_u64, size);
+        let (mut now, mut gained_to, mut expected) = (0_u64, 0_u64, size);
         for (gap, halves) in gaps {
             now += gap;
-            expected = (expected + u128::from(gap) * u128::from(per_s)).min(size);
+            expected = (expected + u128::from(now.saturating_sub(gained_to)) * u128::from(per_s)).min(size);
+            gained_to = gained_to.max(now);
             bucket.refill(Duration::from_nanos(now));
             let cost = u128::from(halves) * 500_000_000;
             let covers = expected >= cost.min(size);
             prop_assert_eq!(bucket.covers(Units::halves(halves)), covers);
             if covers {
                 bucket.take(Units::halves(halves));
+                gained_to += cost.saturating_sub(expected).div_ceil(u128::from(per_s)) as u64;
                 expected = expected.saturating_sub(cost);
             }
             prop_assert_eq!(bucket.tokens_nanos(), expected);
@@ -142,6 +144,16 @@ fn a_split_gives_each_child_half_the_tokens() {
     // Afterwards they refill and hold as any partition does.
     let later = now + Duration::from_secs(5);
     assert_eq!(admitted(&mut capacity, KeyHash(0), Kind::Write, 2_000, later), 1_000);
+}
+
+#[test]
+fn requests_larger_than_the_bucket_get_the_rate_too() {
+    let limits = Limits { maximum_write: Some(2), ..Limits::default() };
+    let mut capacity = Capacity::new(Shape::default(), limits);
+    let mut tries = (0..1_000).map(|i| Duration::from_millis(i * 100));
+    let accepted = tries.by_ref().filter(|now| capacity.admit(KeyHash(0), Kind::Write, Units::whole(10), *now) == Admission::Accepted);
+    // 10 units at 2 a second: one every 5 s.
+    assert_eq!(accepted.count(), 20);
 }
 
 #[test]

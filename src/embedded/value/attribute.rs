@@ -107,10 +107,9 @@ impl Value<'_> {
             return Err(Problem::validation("Nesting Levels have exceeded supported limits"));
         }
         match self {
-            Self::S(_) | Self::Bool(_) => Ok(()),
+            Self::S(_) | Self::Bool(_) | Self::Null(true) => Ok(()),
             Self::N(text) => Number::parse(text).map(|_| ()).map_err(Problem::validation),
             Self::B(text) => check_binary(text),
-            Self::Null(true) => Ok(()),
             Self::Null(false) => Err(Problem::validation(
                 "One or more parameter values were invalid: Null attribute value types must have the value of true",
             )),

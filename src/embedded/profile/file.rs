@@ -1,94 +1,53 @@
-//! Profiles: what kind of table the endpoint simulates. Shipped ones live in `assets/profiles`, others are TOML files.
+//! Profiles as TOML.
+//!
+//! ```toml
+//! about = "what it is"
+//! unlimited = false               # true accepts everything
+//!
+//! [partitions]
+//! count = 4
+//! shares = [1, 1, 1, 5]           # optional: relative shares of the keys
+//! write_per_s = 1000              # one figure, or a list with one for each partition
+//! read_per_s = 3000
+//! bucket_s = 1.0                  # seconds of unused capacity that a partition keeps
+//! splits_after_s = [540, 1560]    # over-demand time of each split
+//!
+//! [table]
+//! activation_s = 7.4              # CREATING
+//! deletion_s = 1.0                # DELETING
+//! updating_s = 1.0                # UPDATING
+//! account_write_per_s = 40000     # the account's quota for one table
+//! account_read_per_s = 40000
+//! provisioned_write_per_s = 4000  # provisioned capacity, whatever the billing mode
+//! provisioned_read_per_s = 12000
+//! provisioned_bucket_s = 300      # seconds of it that are kept when unused
+//! provisioned_start_s = 1         # seconds of it that a new table has
+//!
+//! [latency_ms]
+//! write = { p50 = 4.5, p99 = 9.0 }
+//! read = { p50 = 3.0, p99 = 6.5 }
+//! refusal = { p50 = 3.0, p99 = 6.5 }
+//!
+//! [[faults]]                      # times count from ACTIVE
+//! from_s = 10
+//! to_s = 12
+//! kind = "delay"                  # delay, stall, drop, close, reset, 500, garbage
+//! delay_ms = 200                  # of a delay
+//! share = 0.1                     # of the requests; all unless said
+//! ```
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::fault::{Fault, Trouble};
-use super::latency::{Latencies, Spread};
-use super::model::{Shape, Slice, Throughput};
-
-/// The shipped profiles: name and TOML.
-const SHIPPED: [(&str, &str); 4] = [
-    ("fresh", include_str!("../../assets/profiles/fresh.toml")),
-    ("provisioned", include_str!("../../assets/profiles/provisioned.toml")),
-    ("warm", include_str!("../../assets/profiles/warm.toml")),
-    ("null", include_str!("../../assets/profiles/null.toml")),
-];
-
-/// Everything that a simulated table does by itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
-    /// Its name, or the file it was read from.
-    pub name: String,
-    /// What it is, in one sentence.
-    pub about: String,
-    /// Partitions, rates and growth.
-    pub shape: Shape,
-    /// Provisioned capacity that tables have whatever billing mode they were created with.
-    pub provisioned: Option<Throughput>,
-    /// From CreateTable to ACTIVE.
-    pub activation: Duration,
-    /// From DeleteTable to gone.
-    pub deletion: Duration,
-    /// How long UpdateTable leaves the table UPDATING.
-    pub updating: Duration,
-    /// How long answers take.
-    pub latencies: Latencies,
-    /// Scripted trouble.
-    pub faults: Vec<Fault>,
-}
-
-impl Default for Profile {
-    /// The profile `fresh`.
-    fn default() -> Self {
-        Self {
-            name: "fresh".to_owned(),
-            about: String::new(),
-            shape: Shape::default(),
-            provisioned: None,
-            activation: Duration::from_millis(7_400),
-            deletion: Duration::from_secs(1),
-            updating: Duration::from_secs(1),
-            latencies: Latencies {
-                write: Spread::new(Duration::from_micros(4_500), Duration::from_micros(9_000)),
-                read: Spread::new(Duration::from_micros(3_000), Duration::from_micros(6_500)),
-                refusal: Spread::new(Duration::from_micros(3_000), Duration::from_micros(6_500)),
-            },
-            faults: Vec::new(),
-        }
-    }
-}
-
-impl Profile {
-    /// The profile of this name, or in this TOML file. The error says which names there are, or what is wrong on which line.
-    pub fn find(name_or_file: &str) -> Result<Self, String> {
-        if let Some((name, text)) = SHIPPED.iter().find(|(name, _)| *name == name_or_file) {
-            return Self::parse(text, name);
-        }
-        let names = SHIPPED.map(|(name, _)| name).join(", ");
-        if !std::path::Path::new(name_or_file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) {
-            return Err(format!("`{name_or_file}` is not a profile; type one of {names}, or the name of a file that ends in .toml"));
-        }
-        let text = std::fs::read_to_string(name_or_file)
-            .map_err(|error| format!("cannot read the profile {name_or_file} ({error}); type one of {names}, or a file that exists"))?;
-        Self::parse(&text, name_or_file)
-    }
-
-    /// Reads a profile from TOML; what it leaves out is as in `fresh`. `file` is named in errors.
-    pub fn parse(text: &str, file: &str) -> Result<Self, String> {
-        let read: File = toml::from_str(text).map_err(|error| {
-            let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
-            let at = line.map_or_else(String::new, |line| format!("line {line}: "));
-            format!("{file}: {at}{}", error.message())
-        })?;
-        read.into_profile(file).map_err(|message| format!("{file}: {message}"))
-    }
-}
+use super::Profile;
+use crate::embedded::fault::{Fault, Trouble};
+use crate::embedded::latency::Spread;
+use crate::embedded::model::{Shape, Slice, Throughput};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(super) struct File {
     #[serde(default)]
     about: String,
     #[serde(default)]
@@ -124,6 +83,7 @@ enum Each {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the names are those in the file, each with its unit")]
 struct TableTable {
     activation_s: Option<f64>,
     deletion_s: Option<f64>,
@@ -166,7 +126,8 @@ const MOST_PER_S: u32 = 10_000_000;
 const MOST_PARTITIONS: usize = 10_000;
 
 impl File {
-    fn into_profile(self, name: &str) -> Result<Profile, String> {
+    /// The profile that the file describes, or what is wrong with it.
+    pub(super) fn into_profile(self, name: &str) -> Result<Profile, String> {
         let mut profile = Profile { name: name.to_owned(), about: self.about, ..Profile::default() };
         let shape = &mut profile.shape;
         shape.unlimited = self.unlimited;
@@ -186,9 +147,9 @@ impl File {
             }
             _ => return Err("table.provisioned_write_per_s and table.provisioned_read_per_s go together; give both or neither".to_owned()),
         };
-        set_spread(&mut profile.latencies.write, self.latency_ms.write, "latency_ms.write")?;
-        set_spread(&mut profile.latencies.read, self.latency_ms.read, "latency_ms.read")?;
-        set_spread(&mut profile.latencies.refusal, self.latency_ms.refusal, "latency_ms.refusal")?;
+        set_spread(&mut profile.latencies.write, self.latency_ms.write.as_ref(), "latency_ms.write")?;
+        set_spread(&mut profile.latencies.read, self.latency_ms.read.as_ref(), "latency_ms.read")?;
+        set_spread(&mut profile.latencies.refusal, self.latency_ms.refusal.as_ref(), "latency_ms.refusal")?;
         profile.faults = self.faults.iter().enumerate().map(|(place, fault)| fault.read(place + 1)).collect::<Result<_, _>>()?;
         Ok(profile)
     }
@@ -312,8 +273,8 @@ fn set_seconds(target: &mut Duration, value: Option<f64>, name: &str) -> Result<
     Ok(())
 }
 
-fn set_spread(target: &mut Spread, value: Option<SpreadTable>, name: &str) -> Result<(), String> {
-    if let Some(SpreadTable { p50, p99 }) = value {
+fn set_spread(target: &mut Spread, value: Option<&SpreadTable>, name: &str) -> Result<(), String> {
+    if let Some(&SpreadTable { p50, p99 }) = value {
         if p99 < p50 {
             return Err(format!("{name}: the p99, {p99}, is below the p50, {p50}; the p99 is at least the p50"));
         }
