@@ -135,7 +135,7 @@ fn target(args: &RunArgs) -> Result<TargetChoice, String> {
             if let Some(region) = &args.region {
                 config.region.clone_from(region);
             }
-            Ok(TargetChoice::Embedded(config))
+            Ok(TargetChoice::Embedded(Box::new(config)))
         }
     }
 }

@@ -10,5 +10,5 @@ mod spec;
 pub use access::{Access, Control, check_region};
 pub use error::TableError;
 pub use lifecycle::{Activated, Described};
-pub use seed::SeedProgress;
+pub use seed::Seeded;
 pub use spec::{Billing, TableSpec, check_name};
