@@ -294,7 +294,7 @@ mod tests {
             ("--target aws --endpoint-url http://x", "leave out one of them"),
             ("--target aws --region mars", "type for example us-east-1"),
             ("--profile x", "add --target aws"),
-            ("--table t", "without tables"),
+            ("--table ttt", "without tables"),
             ("--endpoint-url http://127.0.0.1:1 --table t!", "letters, digits"),
             ("--endpoint-url http://127.0.0.1:1 --table ttt", "--write-to-existing"),
             ("--endpoint-url http://127.0.0.1:1 --max-cost 1", "--price-write"),
