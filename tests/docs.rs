@@ -89,7 +89,9 @@ fn the_options_that_documents_mention_exist() {
     for document in documents {
         let text = std::fs::read_to_string(&document).unwrap();
         for line in text.lines().filter(|line| line.contains("throttlescope") || line.starts_with("scripts/")) {
-            for word in line.split(|c: char| c.is_whitespace() || c == '`' || c == '=').filter(|word| word.starts_with("--") && word.len() > 3) {
+            for word in
+                line.split(|c: char| c.is_whitespace() || c == '`' || c == '=').filter(|word| word.starts_with("--") && word.len() > 3)
+            {
                 let word = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
                 assert!(known.iter().any(|known| known == word), "{}: {word}", document.display());
             }
@@ -102,7 +104,10 @@ fn the_repository_names_no_registry_host() {
     let hosts = ["crates.io/", "pypi.org", "registry.npmjs", "deb.debian.org", "static.rust-lang.org"];
     let mut checked = files(&root().join("src"), "rs");
     checked.extend(files(&root().join("docs"), "md"));
-    checked.extend(["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "Cargo.toml", "scripts/test", "scripts/install-peers", ".ci/run"].map(|name| root().join(name)));
+    checked.extend(
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "Cargo.toml", "scripts/test", "scripts/install-peers", ".ci/run"]
+            .map(|name| root().join(name)),
+    );
     for path in checked {
         let text = std::fs::read_to_string(&path).unwrap();
         for host in hosts {

@@ -7,7 +7,7 @@ mod lifecycle;
 mod seed;
 mod spec;
 
-pub use access::{Access, Control, check_region};
+pub use access::{Access, Control, check_region, find_region};
 pub use error::TableError;
 pub use lifecycle::{Activated, Described};
 pub use seed::Seeded;
