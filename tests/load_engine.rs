@@ -65,6 +65,23 @@ fn a_window_offers_exactly_rate_times_length_on_any_number_of_shards() {
 }
 
 #[test]
+fn a_stop_offers_everything_due_before_it_and_nothing_after() {
+    for shards in [1, 3] {
+        let setup = Setup { shards, ..Setup::default() };
+        let ran = run_paused(&setup, accept, |clock, orders| async move {
+            let start = clock.now().ceil_to(Duration::from_secs(1));
+            orders.all(&segment(start, Some(5_000), 0));
+            until(clock, start.plus(Duration::from_millis(1_983))).await;
+            orders.all(&Order::Stop(start.plus(Duration::from_secs(2))));
+            until(clock, start.plus(Duration::from_secs(4))).await;
+        });
+        let counts = totals(&ran);
+        assert_eq!((counts.offered, counts.accepted), (10_000, 10_000), "{shards} shards");
+        assert_balanced(&ran);
+    }
+}
+
+#[test]
 fn every_second_of_a_window_offers_exactly_its_rate() {
     let mut ran = run_paused(&Setup::default(), accept, |clock, orders| async move {
         let start = clock.now().ceil_to(Duration::from_secs(1));

@@ -195,7 +195,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "DUR", default_value = "8s", value_parser = timeout, help_heading = "Load")]
     pub timeout: Duration,
     /// Intents later than this are shed.
-    #[arg(long, value_name = "DUR", default_value = "100ms", value_parser = parse_span, help_heading = "Load")]
+    #[arg(long, value_name = "DUR", default_value = "100ms", value_parser = late_limit, help_heading = "Load")]
     pub late_limit: Duration,
     /// Most requests in flight. Default: 4096, or what the open-file limit allows.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), help_heading = "Load")]
@@ -296,6 +296,12 @@ fn timeout(typed: &str) -> Result<Duration, String> {
     let span = parse_span(typed)?;
     let allowed = Duration::from_millis(10)..=Duration::from_secs(60);
     if allowed.contains(&span) { Ok(span) } else { Err(format!("`{typed}` is outside 10ms to 60s; type for example 8s")) }
+}
+
+fn late_limit(typed: &str) -> Result<Duration, String> {
+    let span = parse_span(typed)?;
+    let allowed = Duration::from_millis(10)..=Duration::from_secs(60);
+    if allowed.contains(&span) { Ok(span) } else { Err(format!("`{typed}` is outside 10ms to 60s; type for example 100ms")) }
 }
 
 fn money(typed: &str) -> Result<f64, String> {

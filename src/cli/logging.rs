@@ -3,14 +3,16 @@
 use std::fs::OpenOptions;
 use std::sync::Mutex;
 
-use tracing_subscriber::EnvFilter;
+use tracing::Level;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::session::state_dir;
 
 /// A log larger than this is begun anew.
 const LARGEST: u64 = 4 * 1_024 * 1_024;
 
-/// Starts the log in the state directory; `THROTTLESCOPE_LOG` sets its level. Without a writable directory there is none.
+/// Starts the log in the state directory; `THROTTLESCOPE_LOG` (error, warn, info, debug, trace) sets its level. Without a writable directory there is none.
 pub(super) fn start() {
     let Some(dir) = state_dir() else { return };
     if std::fs::create_dir_all(&dir).is_err() {
@@ -23,8 +25,10 @@ pub(super) fn start() {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let Ok(file) = options.open(path) else { return };
-    let filter = EnvFilter::try_from_env("THROTTLESCOPE_LOG").unwrap_or_else(|_| EnvFilter::new("throttlescope=info"));
-    let log = tracing_subscriber::fmt().with_ansi(false).with_env_filter(filter).with_writer(Mutex::new(file)).finish();
+    // The program's own lines only: the SDK's would hold account ids at their finer levels.
+    let level = std::env::var("THROTTLESCOPE_LOG").ok().and_then(|level| level.parse().ok()).unwrap_or(Level::INFO);
+    let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(Mutex::new(file));
+    let log = tracing_subscriber::registry().with(lines).with(Targets::new().with_target("throttlescope", level));
     // Only the first subscriber of a process can be set, and this is it.
     let _first = tracing::subscriber::set_global_default(log);
 }

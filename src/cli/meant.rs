@@ -87,6 +87,9 @@ pub fn meant(args: &RunArgs, terminal: bool) -> Result<Meant, String> {
     if let Start::Plan(plan) = &session.start {
         guard::affordable(plan, &session)?;
     }
+    if session.op == Op::Read && matches!(session.table, TableChoice::Fresh { .. }) {
+        guard::seeding_affordable(&session)?;
+    }
     let document_to_stdout = args.out.as_deref() == Some(Path::new("-"));
     Ok(Meant { session, screen, document_to_stdout })
 }

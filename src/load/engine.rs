@@ -54,7 +54,8 @@ impl Engine {
         clock: Clock,
         mut target: impl FnMut(RunnerId) -> T,
     ) -> std::io::Result<(Self, mpsc::Receiver<Report>)> {
-        let shards = config.shards.max(1);
+        // A shard without a share of the cap could send nothing.
+        let shards = config.shards.clamp(1, config.max_in_flight.max(1));
         let (reports, receiver) = mpsc::channel(REPORTS_WAITING * shards as usize);
         let mut engine = Self { clock, orders: Vec::new(), threads: Vec::new() };
         for shard in 0..shards {
@@ -65,7 +66,7 @@ impl Engine {
                 runner,
                 shard,
                 shards,
-                max_in_flight: share.max(1),
+                max_in_flight: share,
                 timeout: config.timeout,
                 late_limit: config.late_limit,
                 max_ops: config.max_ops,
@@ -98,9 +99,9 @@ impl Engine {
         self.order(&Order::Warm(connections.div_ceil(shards.max(1))));
     }
 
-    /// Offers nothing from now on; each shard waits for its requests in flight, reports its last tick and ends.
-    pub fn stop(&self) {
-        self.order(&Order::Stop);
+    /// Offers nothing from `at` on; each shard waits for its requests in flight, reports its last tick and ends.
+    pub fn stop(&self, at: Offset) {
+        self.order(&Order::Stop(at));
     }
 
     /// Ends every shard at once.
@@ -141,7 +142,10 @@ fn run_shard<T: Target>(
     let ticks = reports.clone();
     let ended = catch_unwind(AssertUnwindSafe(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(|e| e.to_string())?;
-        Ok::<End, String>(LocalSet::new().block_on(&runtime, Shard::new(assignment, target, clock, orders, ticks).run()))
+        let end = LocalSet::new().block_on(&runtime, Shard::new(assignment, target, clock, orders, ticks).run());
+        // A name lookup that hangs in the runtime's pool must not keep the last tick from being reported.
+        runtime.shutdown_background();
+        Ok::<End, String>(end)
     }));
     let (in_flight, fault) = match ended {
         Ok(Ok(End { last, in_flight, fault })) => {

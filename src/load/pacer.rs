@@ -44,6 +44,8 @@ pub struct Intent {
     pub window: WindowId,
     /// What it does.
     pub op: Op,
+    /// The setpoint it belongs to.
+    pub rate: Rate,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -109,28 +111,45 @@ impl Pacer {
     }
 
     /// The next intent of this shard, due now or later.
-    pub fn peek(&mut self) -> Option<Intent> {
+    pub fn peek(&self) -> Option<Intent> {
+        self.next().map(|(intent, _)| intent).filter(|_| !self.is_exhausted())
+    }
+
+    /// The next intent, whatever the operation limit, and how many scheduled segments start before it.
+    fn next(&self) -> Option<(Intent, usize)> {
+        let (mut active, mut passed) = (self.active, 0);
         loop {
-            let due = self.active.due(self.next_index);
-            match (due, self.upcoming.front()) {
-                (Some(due), next) if next.is_none_or(|next| due < next.start) => {
-                    let load = self.active.segment.load.filter(|_| !self.is_exhausted())?;
-                    return Some(Intent { index: self.next_index, intended: due, window: load.window, op: load.op });
-                }
-                (_, None) => return None,
-                (_, Some(next)) => {
-                    self.active = self.active.followed_by(*next);
-                    self.upcoming.pop_front();
-                }
+            let following = self.upcoming.get(passed);
+            if let (Some(load), Some(due)) = (active.segment.load, active.due(self.next_index))
+                && following.is_none_or(|following| due < following.start)
+            {
+                let intent = Intent { index: self.next_index, intended: due, window: load.window, op: load.op, rate: load.rate };
+                return Some((intent, passed));
             }
+            active = active.followed_by(*following?);
+            passed += 1;
         }
     }
 
     /// Takes the intent that [`Pacer::peek`] gave.
     pub fn pop(&mut self) {
-        if let Some(intent) = self.peek() {
+        if let Some((intent, passed)) = self.next().filter(|_| !self.is_exhausted()) {
+            self.pass(passed);
             self.last_due = intent.intended;
             self.next_index += self.shards;
+        }
+    }
+
+    /// Forgets the segments that are over at `now`. What is scheduled ahead stays open to change.
+    pub fn settle(&mut self, now: Offset) {
+        let begun = self.upcoming.iter().take_while(|segment| segment.start <= now).count();
+        let due_in = self.next().map_or(usize::MAX, |(intent, passed)| if intent.intended <= now { passed } else { usize::MAX });
+        self.pass(begun.min(due_in));
+    }
+
+    fn pass(&mut self, segments: usize) {
+        for segment in self.upcoming.drain(..segments) {
+            self.active = self.active.followed_by(segment);
         }
     }
 
@@ -139,15 +158,9 @@ impl Pacer {
         self.upcoming.iter().rev().find(|segment| segment.start <= now).copied().unwrap_or(self.active.segment)
     }
 
-    /// When the next segment starts.
-    pub fn next_start(&self, now: Offset) -> Option<Offset> {
-        self.upcoming.iter().map(|segment| segment.start).find(|start| *start > now)
-    }
-
     /// Whether an intent would be due at `now` that the operation limit forbids.
-    pub fn is_refused(&mut self, now: Offset) -> bool {
-        // `peek` moves on to the segment in force; past the limit it gives nothing.
-        self.is_exhausted() && self.peek().is_none() && self.active.due(self.next_index).is_some_and(|due| due <= now)
+    pub fn is_refused(&self, now: Offset) -> bool {
+        self.is_exhausted() && self.next().is_some_and(|(intent, _)| intent.intended <= now)
     }
 
     /// Whether the operation limit has been reached: nothing comes due any more.
@@ -162,21 +175,28 @@ impl Pacer {
 pub struct Drain {
     /// The instant at which the next sending would be exactly on the drain rate.
     theoretical: u64,
+    /// Nanoseconds between sendings on the drain rate.
+    interval: u64,
 }
 
 /// Intents that are due within this span may be sent together: timers wake with a resolution of about a millisecond.
 const JITTER_NANOS: u64 = 5_000_000;
 
 impl Drain {
-    /// When the next intent may be sent; `now` or earlier means at once.
-    pub fn allowed_at(&self) -> Offset {
+    /// When an intent of setpoint `rate`, shared by `shards`, may be sent; `now` or earlier means at once.
+    pub fn allowed_at(&mut self, now: Offset, rate: Rate, shards: u32) -> Offset {
+        let interval = u64::try_from(ONE * u128::from(shards) * 100 / (u128::from(rate.milli()) * 105)).unwrap_or(u64::MAX);
+        if interval != self.interval {
+            // What the old setpoint spaced apart must not hold back the new one.
+            self.interval = interval;
+            self.theoretical = self.theoretical.min(now.nanos().saturating_add(interval));
+        }
         Offset::from_nanos(self.theoretical.saturating_sub(JITTER_NANOS))
     }
 
-    /// Notes a sending at `now`, at a setpoint of `rate` over `shards`.
-    pub fn sent(&mut self, now: Offset, rate: Rate, shards: u32) {
-        let interval = ONE * u128::from(shards) * 100 / (u128::from(rate.milli()) * 105);
-        self.theoretical = self.theoretical.max(now.nanos()).saturating_add(u64::try_from(interval).unwrap_or(u64::MAX));
+    /// Notes a sending at `now`.
+    pub fn sent(&mut self, now: Offset) {
+        self.theoretical = self.theoretical.max(now.nanos()).saturating_add(self.interval);
     }
 }
 
@@ -253,14 +273,38 @@ mod tests {
         let (mut now, mut sent) = (Offset::from_secs(1), 0_u64);
         let end = now.plus(Duration::from_millis(500));
         while now < end {
-            while drain.allowed_at() <= now {
-                drain.sent(now, rate, 2);
+            while drain.allowed_at(now, rate, 2) <= now {
+                drain.sent(now);
                 sent += 1;
             }
             now = now.plus(Duration::from_millis(1));
         }
         // Half the rate is this shard's; half a second of it, 5 % more, and the first 5 ms together.
         assert!((2_090..=2_130).contains(&sent), "{sent}");
+    }
+
+    #[test]
+    fn a_step_up_from_a_low_rate_is_not_held_back() {
+        let mut drain = Drain::default();
+        let now = Offset::from_secs(10);
+        drain.allowed_at(now, Rate::per_second(1), 7);
+        drain.sent(now);
+        let soon = now.plus(Duration::from_millis(20));
+        assert!(drain.allowed_at(soon, Rate::per_second(500), 7) <= soon.plus(Duration::from_millis(15)));
+    }
+
+    #[test]
+    fn a_setpoint_during_a_pause_takes_effect_before_what_was_scheduled() {
+        let mut pacer = Pacer::new(0, 1, None);
+        pacer.apply(Segment { start: Offset::from_secs(40), load: load(Rate::per_second(10), 0) });
+        // Looking ahead must not move the schedule ahead.
+        assert_eq!(pacer.peek().map(|intent| intent.intended), Some(Offset::from_secs(40)));
+        pacer.settle(Offset::from_secs(4));
+        assert_eq!(pacer.in_force(Offset::from_secs(4)).load, None);
+        pacer.apply(Segment { start: Offset::from_secs(5), load: load(Rate::per_second(100), 1) });
+        let intent = pacer.peek().expect("due");
+        assert_eq!((intent.intended, intent.window), (Offset::from_secs(5), WindowId(1)));
+        assert_eq!(drain(&mut pacer, Offset::from_secs(45)).len(), 4_000);
     }
 
     proptest! {

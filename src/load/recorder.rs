@@ -7,7 +7,7 @@ use super::counts::SENT_LATE_NANOS;
 use super::outcome::Outcome;
 use super::pacer::Intent;
 use super::rate::Offset;
-use super::tick::{RunnerId, Setpoint, TICK, Tally, Tick, add_tally, earliest};
+use super::tick::{Other, RunnerId, Setpoint, TICK, Tally, Tick, add_tally, earliest};
 
 /// One shard's open tick.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub struct Recorder {
 pub struct Finished<'a> {
     /// The intent it was sent for.
     pub intent: &'a Intent,
+    /// When it was handed to its lane.
+    pub handed: Offset,
     /// When it was sent; for a request that never got that far, when it was handed to its lane.
     pub sent: Offset,
     /// When its outcome was known.
@@ -80,7 +82,9 @@ impl Recorder {
         let window = of.intent.window;
         let part = self.tick.part_mut(window);
         let (service, response) = (of.done.since(of.sent), of.done.since(of.intent.intended));
-        let error = of.sent.since(of.intent.intended);
+        // Opening a connection is not the schedule's error: its time is recorded apart.
+        let left = if of.connected.is_some() { of.handed } else { of.sent };
+        let error = left.since(of.intent.intended);
         part.schedule_error.record(error);
         if error.as_nanos() > u128::from(SENT_LATE_NANOS) {
             part.counts.late += 1;
@@ -139,7 +143,7 @@ impl Recorder {
     }
 }
 
-fn tally<T: PartialEq>(list: &mut Vec<Tally<T>>, what: Arc<T>, of: &Finished<'_>) {
+fn tally<T: PartialEq + Other>(list: &mut Vec<Tally<T>>, what: Arc<T>, of: &Finished<'_>) {
     // The same answer again and again is the usual case; lanes hand out the same allocation for it.
     if let Some(same) = list.iter_mut().find(|tally| Arc::ptr_eq(&tally.what, &what)) {
         same.count += 1;

@@ -48,8 +48,8 @@ pub enum Order {
     Schedule(Segment),
     /// Open this many connections ahead.
     Warm(u32),
-    /// Offer nothing from now on, wait for the requests in flight, send the last tick, end.
-    Stop,
+    /// Offer nothing from this instant on, wait for the requests in flight, send the last tick, end.
+    Stop(Offset),
     /// End at once, whatever is in flight.
     Abandon,
 }
@@ -166,7 +166,7 @@ pub struct End {
 
 enum Next {
     GoOn,
-    Drain,
+    Drain(Offset),
     Abandon,
 }
 
@@ -210,7 +210,7 @@ impl<T: Target> Shard<T> {
         loop {
             match self.take_orders() {
                 Next::GoOn => {}
-                Next::Drain => break,
+                Next::Drain(at) => return self.drain_in_flight(at).await,
                 Next::Abandon => return self.finish(None),
             }
             if self.shared.broken.get() {
@@ -219,7 +219,6 @@ impl<T: Target> Shard<T> {
             let wake = self.pass();
             self.wait(wake).await;
         }
-        self.drain_in_flight().await
     }
 
     fn take_orders(&mut self) -> Next {
@@ -231,7 +230,8 @@ impl<T: Target> Shard<T> {
             match order {
                 Ok(Order::Schedule(segment)) => self.pacer.apply(segment),
                 Ok(Order::Warm(count)) => self.warm(count),
-                Ok(Order::Stop) | Err(mpsc::error::TryRecvError::Disconnected) => return Next::Drain,
+                Ok(Order::Stop(at)) => return Next::Drain(at),
+                Err(mpsc::error::TryRecvError::Disconnected) => return Next::Drain(self.shared.clock.now()),
                 Ok(Order::Abandon) => return Next::Abandon,
                 Err(mpsc::error::TryRecvError::Empty) => return Next::GoOn,
             }
@@ -253,15 +253,14 @@ impl<T: Target> Shard<T> {
                 self.pacer.pop();
                 continue;
             }
-            if self.drain.allowed_at() > now {
-                gate = Some(self.drain.allowed_at());
+            let allowed = self.drain.allowed_at(now, intent.rate, self.assignment.shards);
+            if allowed > now {
+                gate = Some(allowed);
                 break;
             }
             match self.free_lane() {
                 Some(lane) => {
-                    if let Some(load) = self.pacer.in_force(now).load {
-                        self.drain.sent(now, load.rate, self.assignment.shards);
-                    }
+                    self.drain.sent(now);
                     self.shared.recorder.borrow_mut().sending(&intent);
                     let request = Request::new(intent.op, self.assignment.workload.key(&intent), self.shared.clock);
                     lane.give(Job { intent, request, handed: now });
@@ -270,6 +269,7 @@ impl<T: Target> Shard<T> {
             }
             self.pacer.pop();
         }
+        self.pacer.settle(now);
         self.close_ticks_before(now);
         if !self.said_exhausted && self.pacer.is_refused(now) {
             self.said_exhausted = self.reports.try_send(Report::Exhausted(self.assignment.runner)).is_ok();
@@ -377,21 +377,20 @@ impl<T: Target> Shard<T> {
         }
     }
 
-    /// Waits for the requests in flight: each ends by itself at the request timeout.
-    async fn drain_in_flight(mut self) -> End {
-        let start = self.shared.clock.now();
-        self.pacer.apply(Segment { start, load: None });
-        let bound = start.plus(self.assignment.timeout + TICK * 5);
+    /// Offers what is due before `end`, then waits for the requests in flight: each ends by itself at the request timeout.
+    async fn drain_in_flight(mut self, end: Offset) -> End {
+        self.pacer.apply(Segment { start: end, load: None });
+        let bound = end.max(self.shared.clock.now()).plus(self.assignment.timeout + TICK * 5);
         loop {
-            let now = self.shared.clock.now();
-            self.close_ticks_before(now);
+            let wake = self.pass();
             let abandoned = matches!(self.take_orders(), Next::Abandon);
-            let in_flight = self.shared.recorder.borrow().in_flight();
-            if in_flight == 0 || now >= bound || abandoned || self.shared.broken.get() {
+            let now = self.shared.clock.now();
+            // A pacer that is paused for good has nothing more to give.
+            let over = now >= end && self.pacer.peek().is_none() && self.shared.recorder.borrow().in_flight() == 0;
+            if over || now >= bound || abandoned || self.shared.broken.get() {
                 return self.finish(None);
             }
-            let look_again = now.plus(Duration::from_millis(5)).min(self.shared.recorder.borrow().tick_end());
-            sleep_until(self.shared.clock.instant(look_again)).await;
+            sleep_until(self.shared.clock.instant(wake.min(now.plus(Duration::from_millis(5))))).await;
         }
     }
 
@@ -419,8 +418,13 @@ async fn run_lane<L: Lane>(slot: Rc<Slot>, mut lane: L, shared: Rc<Shared>) {
         let deadline = shared.clock.instant(job.handed) + shared.timeout;
         let outcome = tokio::time::timeout_at(deadline, lane.call(&job.request)).await.unwrap_or(Outcome::TimedOut);
         let done = shared.clock.offset(Instant::now());
-        let finished =
-            Finished { intent: &job.intent, sent: job.request.sent().unwrap_or(job.handed), done, connected: job.request.connected() };
+        let finished = Finished {
+            intent: &job.intent,
+            handed: job.handed,
+            sent: job.request.sent().unwrap_or(job.handed),
+            done,
+            connected: job.request.connected(),
+        };
         shared.recorder.borrow_mut().finished(&finished, outcome);
         shared.idle.borrow_mut().push(Rc::clone(&slot));
     }

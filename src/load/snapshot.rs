@@ -174,7 +174,10 @@ impl History {
 
     /// Notes the rate that took effect.
     pub fn applied(&mut self, setpoint: Setpoint) {
-        self.now.applied = Some(setpoint);
+        // Runners report in turn: one that is behind does not take a newer setpoint back.
+        if self.now.applied.is_none_or(|known| known.at <= setpoint.at) {
+            self.now.applied = Some(setpoint);
+        }
     }
 
     /// Takes a tick for the live figures. The same counts come again, once, with their bucket.
@@ -187,6 +190,12 @@ impl History {
         while self.recent.front().is_some_and(|t| t.to.plus(BUCKET) <= newest) {
             self.recent.pop_front();
         }
+    }
+
+    /// Brings the live figures up to date. Apart from [`History::glance`], since with many runners there are many more ticks
+    /// than looks.
+    pub fn refresh(&mut self) {
+        let newest = self.recent.iter().map(|t| t.to).max().unwrap_or_default();
         let (mut counts, mut service, mut response) = (Counts::default(), Latency::default(), Latency::default());
         for part in self.recent.iter().flat_map(|t| &t.parts) {
             counts.add(&part.counts);

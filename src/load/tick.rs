@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
 use super::latency::Latency;
-use super::outcome::{Failure, Refusal};
+use super::outcome::{Failure, FailureKind, Refusal};
 use super::rate::{Offset, Rate};
 
 /// Length of a tick.
 pub const TICK: Duration = Duration::from_millis(100);
 
 /// At most this many distinct refusals (and as many failures) are told apart per tick and per session; the rest are
-/// still counted, under the first one's window, as `other`.
+/// still counted, as one entry that says so.
 pub const DISTINCT_ANSWERS: usize = 64;
 
 /// A window's number, in the order in which windows were opened.
@@ -80,7 +80,7 @@ pub struct Part {
     pub service: ByOutcome,
     /// `done - intended`: free of coordinated omission.
     pub response: ByOutcome,
-    /// `sent - intended`, of everything sent.
+    /// `sent - intended`, of everything sent; without the time that opening a connection took, which is recorded apart.
     pub schedule_error: Latency,
 }
 
@@ -124,19 +124,41 @@ pub struct Tally<T> {
     pub last: Offset,
 }
 
-/// Adds a tally to a bounded list: equal answers are summed, and when the list is full the rest are summed into its
-/// last entry, so that every answer stays counted.
-pub fn add_tally<T: PartialEq>(list: &mut Vec<Tally<T>>, more: Tally<T>) {
-    let full = list.len() >= DISTINCT_ANSWERS;
+/// An answer that stands for all that were not told apart.
+pub trait Other {
+    /// It.
+    fn other() -> Self;
+}
+
+impl Other for Refusal {
+    fn other() -> Self {
+        Self::new(0, "other", Vec::new(), None, "further distinct refusals, not told apart")
+    }
+}
+
+impl Other for Failure {
+    fn other() -> Self {
+        Self::new(FailureKind::OtherAnswer, None, None, "further distinct failures, not told apart")
+    }
+}
+
+/// Adds a tally to a bounded list: equal answers are summed, and what would not fit is summed into an entry that says so,
+/// so that every answer stays counted.
+pub fn add_tally<T: PartialEq + Other>(list: &mut Vec<Tally<T>>, more: Tally<T>) {
+    let full = list.len() >= DISTINCT_ANSWERS - 1;
     let same = list.iter_mut().find(|t| Arc::ptr_eq(&t.what, &more.what) || t.what == more.what);
     if let Some(same) = same {
         same.count += more.count;
         same.first = same.first.min(more.first);
         same.last = same.last.max(more.last);
     } else if full {
-        if let Some(last) = list.last_mut() {
-            last.count += more.count;
-            last.last = last.last.max(more.last);
+        let other = T::other();
+        if let Some(rest) = list.iter_mut().find(|tally| *tally.what == other) {
+            rest.count += more.count;
+            rest.first = rest.first.min(more.first);
+            rest.last = rest.last.max(more.last);
+        } else {
+            list.push(Tally { what: Arc::new(other), ..more });
         }
     } else {
         list.push(more);
@@ -211,4 +233,22 @@ pub fn part_of(parts: &mut Vec<Part>, window: WindowId) -> &mut Part {
         parts.len() - 1
     });
     &mut parts[at]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_beyond_the_bound_are_counted_as_other_and_under_nobody_elses_name() {
+        let mut list = Vec::new();
+        for n in 0..200_u64 {
+            let what = Arc::new(Failure::new(FailureKind::Service, None, Some(500), &format!("request {n}")));
+            add_tally(&mut list, Tally { what, window: WindowId(0), count: 1, first: Offset::from_secs(n), last: Offset::from_secs(n) });
+        }
+        assert_eq!(list.len(), DISTINCT_ANSWERS);
+        assert_eq!(list.iter().map(|tally| tally.count).sum::<u64>(), 200);
+        assert!(list[..DISTINCT_ANSWERS - 1].iter().all(|tally| tally.count == 1));
+        assert_eq!(*list[DISTINCT_ANSWERS - 1].what, Failure::other());
+    }
 }

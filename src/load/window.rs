@@ -240,9 +240,12 @@ impl Window {
         self.service.merge(&part.service);
         self.response.merge(&part.response);
         self.client.schedule_error.merge(&part.schedule_error);
-        self.client.in_flight_max = self.client.in_flight_max.max(bucket.in_flight_max);
-        self.client.connections_opened += bucket.connect.count();
-        self.client.longest_stall_nanos = self.client.longest_stall_nanos.max(bucket.longest_stall_nanos);
+        // A second in which only its last outcomes came in belongs to another window.
+        if part.counts.offered > 0 {
+            self.client.in_flight_max = self.client.in_flight_max.max(bucket.in_flight_max);
+            self.client.connections_opened += bucket.connect.count();
+            self.client.longest_stall_nanos = self.client.longest_stall_nanos.max(bucket.longest_stall_nanos);
+        }
         let bucket_end = bucket.start.plus(super::bucket::BUCKET);
         let covered = self.spec.start <= bucket.start && self.end.is_none_or(|end| end >= bucket_end);
         if covered {

@@ -171,13 +171,13 @@ fn cumulative_zipf(s: f64, items: u64) -> Arc<[f64]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rate::Offset;
+    use super::super::rate::{Offset, Rate};
     use super::super::tick::WindowId;
     use super::*;
     use std::collections::HashSet;
 
     fn intent(index: u64, op: Op) -> Intent {
-        Intent { index, intended: Offset::ZERO, window: WindowId(0), op }
+        Intent { index, intended: Offset::ZERO, window: WindowId(0), op, rate: Rate::MIN }
     }
 
     #[test]

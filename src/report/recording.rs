@@ -91,9 +91,14 @@ impl Recorder {
         }
     }
 
-    /// Takes a tick for the live figures.
+    /// Takes a tick for the live figures, which [`Recorder::refresh`] brings up to date.
     pub fn glance(&mut self, tick: Tick) {
         self.history.glance(tick);
+    }
+
+    /// Brings the live figures up to date.
+    pub fn refresh(&mut self) {
+        self.history.refresh();
     }
 
     /// Sets what the recorded data shows.

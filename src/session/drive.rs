@@ -11,12 +11,14 @@ use super::provision::Reach;
 use super::remote::Command;
 use super::steering::{Steering, Step};
 use super::supervisor::{BEAT, Session, Stopped};
-use crate::load::{Engine, EngineConfig, Merger, Report, RunnerId, Setpoint, Tick};
+use crate::load::{Engine, EngineConfig, Merger, Rate, Report, RunnerId, Setpoint, Tick};
 use crate::report::{Entry, EventKind, Phase, StopReason};
 use crate::wire::WireTarget;
 
 /// Connections are opened ahead for at most this long.
 const WARM_TIMEOUT: Duration = Duration::from_secs(5);
+/// A service answers no sooner than this, however near it is.
+const SHORTEST_ROUND_TRIP: Duration = Duration::from_millis(10);
 /// At most this many connections are opened ahead; more open when they are needed.
 const MOST_WARMED: u32 = 512;
 /// So many beats without a word from any shard: the session is stuck.
@@ -34,7 +36,22 @@ struct Driven {
     ended: u32,
     exhausted: u32,
     warming: u32,
+    /// Connections that were asked for ahead of load.
+    warmed: u32,
     silent: u32,
+    round_trip: Duration,
+}
+
+impl Driven {
+    /// Opens the connections that a rate needs ahead of it: rate times round trip, with headroom.
+    fn warm(&mut self, rate: Rate, most: u32) {
+        let busy = rate.per_s() * self.round_trip.max(SHORTEST_ROUND_TRIP).as_secs_f64();
+        let connections = ((busy * 1.5) as u32).saturating_add(8).min(MOST_WARMED).min(most);
+        if connections > self.warmed {
+            self.warmed = connections;
+            self.engine.warm(connections);
+        }
+    }
 }
 
 impl Session {
@@ -60,11 +77,7 @@ impl Session {
                 return Err(Stopped);
             }
         };
-        let first = self.first();
-        let rate = match &first {
-            Start::Explore(rate) => *rate,
-            Start::Plan(plan) => plan.peak().unwrap_or(crate::load::Rate::MIN),
-        };
+        let rate = self.first_rate();
         let mut driven = Driven {
             merger: Merger::new((0..engine.shards()).map(RunnerId), self.clock.now()),
             steering: Steering::new(self.config.op, rate),
@@ -72,11 +85,13 @@ impl Session {
             ended: 0,
             exhausted: 0,
             warming: engine.shards(),
+            warmed: 0,
             silent: 0,
+            round_trip: reach.round_trip,
             engine,
             reports,
         };
-        let outcome = self.drive(&mut driven, first, rate.per_s(), reach.round_trip).await;
+        let outcome = self.drive(&mut driven, rate).await;
         self.drain(driven).await;
         outcome
     }
@@ -92,18 +107,26 @@ impl Session {
         }
     }
 
-    async fn drive(&mut self, driven: &mut Driven, first: Start, rate: f64, round_trip: Duration) -> Result<(), Stopped> {
-        self.warm(driven, rate, round_trip).await?;
+    /// The rate that connections are opened for.
+    fn first_rate(&self) -> Rate {
+        let of_plan = |plan: &crate::plan::Plan| plan.peak().unwrap_or(Rate::MIN);
+        match (&self.early.plan, &self.config.start) {
+            (Some(plan), _) => of_plan(plan),
+            (None, Start::Plan(plan)) => self.early.rate.unwrap_or_else(|| of_plan(plan)),
+            (None, Start::Explore(rate)) => self.early.rate.unwrap_or(*rate),
+        }
+    }
+
+    async fn drive(&mut self, driven: &mut Driven, rate: Rate) -> Result<(), Stopped> {
+        self.warm(driven, rate).await?;
         let (now, at) = (self.clock.now(), driven.engine.soonest());
-        let steps = match first {
-            Start::Explore(rate) if self.early.paused => {
-                let mut steps = driven.steering.set_rate(rate, now, at);
-                steps.extend(driven.steering.pause(now, at));
-                steps
-            }
+        let mut steps = match self.first() {
             Start::Explore(rate) => driven.steering.set_rate(rate, now, at),
             Start::Plan(plan) => driven.steering.run_plan(*plan, now, at),
         };
+        if self.early.paused {
+            steps.extend(driven.steering.pause(now, at));
+        }
         self.carry_out(driven, steps)?;
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -111,10 +134,11 @@ impl Session {
             let edge = driven.steering.next_edge().map(|edge| self.clock.instant(edge));
             tokio::select! {
                 biased;
-                report = driven.reports.recv() => self.take_report(driven, report)?,
+                // Reports come last: with many shards there is always one, and none of the others may wait for it.
                 command = self.desk.commands.recv() => self.take_command(driven, command)?,
                 () = sleep_until(edge.unwrap_or_else(Instant::now)), if edge.is_some() => {}
                 _ = beat.tick() => self.on_beat(driven)?,
+                report = driven.reports.recv() => self.take_report(driven, report)?,
             }
             let steps = driven.steering.advance(self.clock.now());
             self.carry_out(driven, steps)?;
@@ -122,11 +146,9 @@ impl Session {
     }
 
     /// Opens connections ahead, so that the first window does not measure handshakes.
-    async fn warm(&mut self, driven: &mut Driven, rate: f64, round_trip: Duration) -> Result<(), Stopped> {
+    async fn warm(&mut self, driven: &mut Driven, rate: Rate) -> Result<(), Stopped> {
         self.scribe.phase(Phase::Warming);
-        let busy = rate * round_trip.max(Duration::from_millis(10)).as_secs_f64();
-        let connections = ((busy * 1.5) as u32 + 8).min(MOST_WARMED).min(self.config.max_in_flight);
-        driven.engine.warm(connections);
+        driven.warm(rate, self.config.max_in_flight);
         let bound = Instant::now() + WARM_TIMEOUT;
         while driven.warming > 0 {
             tokio::select! {
@@ -135,7 +157,7 @@ impl Session {
                     self.scribe.event(EventKind::Warning, "not all connections opened within 5 s; the load starts without them");
                     break;
                 }
-                command = self.desk.commands.recv() => self.take_command(driven, command)?,
+                command = self.desk.commands.recv() => self.take_early(command)?,
             }
         }
         Ok(())
@@ -175,7 +197,8 @@ impl Session {
     }
 
     fn take_tick(&mut self, driven: &mut Driven, tick: Tick) {
-        if let Some(setpoint) = tick.applied.filter(|setpoint| driven.applied.map(|known| known.rate) != Some(setpoint.rate)) {
+        let newer = |setpoint: &Setpoint| driven.applied.is_none_or(|known| known.rate != setpoint.rate && known.at <= setpoint.at);
+        if let Some(setpoint) = tick.applied.filter(newer) {
             if driven.applied.is_some() || setpoint.rate.is_some() {
                 self.scribe.apply(&Entry::Applied(setpoint));
                 let what = setpoint.rate.map_or_else(|| "paused".to_owned(), |rate| format!("{rate}/s"));
@@ -188,7 +211,6 @@ impl Session {
         while let Some(bucket) = driven.merger.pop() {
             self.second(bucket);
         }
-        self.scribe.publish();
     }
 
     fn second(&mut self, bucket: crate::load::Bucket) {
@@ -216,16 +238,7 @@ impl Session {
             Some(Command::Pause) => driven.steering.pause(now, at),
             Some(Command::Resume) => driven.steering.resume(now, at),
             Some(Command::RunPlan(plan)) => {
-                if plan.reads() && self.seed_units <= 0.0 && self.creates_table() {
-                    let why = format!(
-                        "plan {} reads, and no items were seeded; start it with: throttlescope run --plan {}",
-                        plan.name, plan.name
-                    );
-                    self.scribe.event(EventKind::Warning, why);
-                    self.scribe.publish();
-                    return Ok(());
-                }
-                if let Err(why) = guard::affordable(&plan, &self.config) {
+                if let Some(why) = self.refuses(&plan) {
                     self.scribe.event(EventKind::Warning, why);
                     self.scribe.publish();
                     return Ok(());
@@ -236,8 +249,8 @@ impl Session {
                 self.dump();
                 Vec::new()
             }
-            Some(Command::Stop(reason)) => return self.stop_all(driven, reason),
-            Some(Command::Abandon) => return self.stop_all(driven, StopReason::Quit),
+            Some(Command::Stop(reason)) => return self.stop(reason),
+            Some(Command::Abandon) => return self.stop(StopReason::Quit),
             None => {
                 self.fail("nobody steers the session any more");
                 return Err(Stopped);
@@ -251,7 +264,12 @@ impl Session {
     fn carry_out(&mut self, driven: &mut Driven, steps: Vec<Step>) -> Result<(), Stopped> {
         for step in steps {
             match step {
-                Step::Schedule { start, load } => driven.engine.schedule(start, load),
+                Step::Schedule { start, load } => {
+                    if let Some(load) = load {
+                        driven.warm(load.rate, self.config.max_in_flight);
+                    }
+                    driven.engine.schedule(start, load);
+                }
                 Step::Requested(setpoint) => {
                     self.scribe.apply(&Entry::Requested(setpoint));
                     let what = setpoint.rate.map_or_else(|| "pause".to_owned(), |rate| format!("{rate}/s"));
@@ -285,7 +303,7 @@ impl Session {
             return Err(Stopped);
         }
         if let Some(guard) = guard::tripped(&self.scribe.recording(), &self.config, self.clock.now()) {
-            return self.stop_all(driven, StopReason::Guard(guard));
+            return self.stop(StopReason::Guard(guard));
         }
         self.scribe.publish();
         Ok(())
@@ -296,25 +314,20 @@ impl Session {
         Err(Stopped)
     }
 
-    fn stop_all(&mut self, driven: &mut Driven, reason: StopReason) -> Result<(), Stopped> {
-        let steps = driven.steering.stop(self.clock.now());
-        self.carry_out(driven, steps)?;
-        self.stop(reason)
-    }
-
     /// Stops the shards and waits for the requests in flight, each of which ends by itself at the request timeout.
     async fn drain(&mut self, mut driven: Driven) {
-        let steps = driven.steering.stop(self.clock.now());
+        // The windows end at the instant from which the shards offer nothing.
+        let end = driven.engine.soonest();
+        let steps = driven.steering.stop(end);
         if let Err(Stopped) = self.carry_out(&mut driven, steps) {
             tracing::debug!("already stopping");
         }
         self.scribe.phase(Phase::Draining);
-        driven.engine.stop();
+        driven.engine.stop(end);
         let bound = Instant::now() + self.config.timeout + DRAIN_MARGIN;
         let mut beat = interval(BEAT);
         while driven.ended < driven.engine.shards() {
             tokio::select! {
-                biased;
                 report = timeout_at(bound, driven.reports.recv()) => match report {
                     Ok(Some(Report::Tick(tick))) => self.take_tick(&mut driven, tick),
                     Ok(Some(Report::Ended { runner, in_flight, fault })) => {

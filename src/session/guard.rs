@@ -20,7 +20,7 @@ pub(super) fn cost(recording: &Recording, price: Option<Price>, seed_units: f64)
 /// What a plan may cost at most, seeding included; `None` where the price is not known.
 pub fn worst_case(plan: &Plan, config: &SessionConfig) -> Option<f64> {
     let price = config.price?;
-    let bytes = plan.item_bytes.unwrap_or(config.item_bytes);
+    let bytes = config.item_bytes;
     let seeding = if plan.reads() { config.items } else { 0 };
     Some(
         worst_case_usd(plan.operations_of(Op::Write) + seeding, Op::Write, bytes, config.consistent_read, price)
@@ -66,6 +66,20 @@ pub fn affordable(plan: &Plan, config: &SessionConfig) -> Result<(), String> {
     }
 }
 
+/// Whether the guards allow seeding what a session may read. The error names the flag that does.
+pub fn seeding_affordable(config: &SessionConfig) -> Result<(), String> {
+    let (Some(most), Some(price)) = (config.guards.max_cost, config.price) else { return Ok(()) };
+    let cost = worst_case_usd(config.items, Op::Write, config.item_bytes, false, price);
+    if cost > most {
+        let needed = (cost * 1.01 * 100.0).ceil() / 100.0;
+        return Err(format!(
+            "seeding {} items may cost ${cost:.2}, above --max-cost {most}; type --max-cost {needed:.2}, or fewer --items",
+            config.items
+        ));
+    }
+    Ok(())
+}
+
 /// The guard that has been reached, in words. Requests in flight, and those of the next beat, are counted as served.
 pub(super) fn tripped(recording: &Recording, config: &SessionConfig, now: Offset) -> Option<String> {
     let guards = config.guards;
@@ -77,7 +91,10 @@ pub(super) fn tripped(recording: &Recording, config: &SessionConfig, now: Offset
     let (most, spent, price) = (guards.max_cost?, recording.cost.usd?, config.price?);
     let op = recording.load.current().map_or(config.op, |window| window.spec.op);
     // Spending is known with each second; until then two seconds at the rate in force may have been sent.
-    let unseen = f64::from(recording.load.live.in_flight) + recording.load.rate().map_or(0.0, |rate| rate.per_s() * 2.0);
+    // What timed out or failed on the way may have been served all the same, and is billed then.
+    let lost = recording.load.failures.iter().filter(|tally| tally.what.kind.in_transport()).map(|tally| tally.count).sum::<u64>()
+        + recording.load.totals.timed_out;
+    let unseen = f64::from(recording.load.live.in_flight) + recording.load.rate().map_or(0.0, |rate| rate.per_s() * 2.0) + lost as f64;
     let unseen = unseen * units_per_request(op, config.item_bytes, config.consistent_read) / 1e6 * price.of(op);
     (spent + unseen >= most).then(|| format!("--max-cost {most}"))
 }

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 use super::config::{TableChoice, TargetChoice};
 use super::ledger;
 use super::supervisor::{Session, Stopped};
-use crate::load::Workload;
+use crate::analysis::cost::units_per_request;
+use crate::load::{Op, Workload};
 use crate::report::{EventKind, Phase, TargetKind};
 use crate::table::{Access, Control, TableSpec};
 use crate::wire::{Endpoint, Identities};
@@ -74,6 +75,7 @@ impl Session {
         if self.reads() && self.creates_table() {
             self.seed(&control, &table).await?;
         }
+        self.seeding_is_past = true;
         let asked = Instant::now();
         let known = self
             .wait_for({
@@ -158,6 +160,8 @@ impl Session {
     async fn seed(&mut self, control: &Control, table: &str) -> Result<(), Stopped> {
         self.scribe.phase(Phase::Seeding);
         let workload = self.workload();
+        // Until the service says what it took, and if it never does: the most it can be.
+        self.seed_units = workload.items as f64 * units_per_request(Op::Write, workload.item_bytes, false);
         let seeding = {
             let (control, table) = (control.clone(), table.to_owned());
             async move { control.seed(&table, &workload).await }
@@ -165,9 +169,11 @@ impl Session {
         let seeded = self.wait_for(seeding).await?;
         let seeded = self.or_fail(seeded)?;
         self.seed_units = seeded.units;
+        self.seeded = true;
         if let Some(address) = self.server.as_ref().map(embedded::Server::addr) {
             let counted = ledger::ask(address, table).await;
-            self.seeded = self.or_fail(counted.map_err(|why| format!("the simulated endpoint does not say what it counted: {why}")))?;
+            self.counted_before =
+                self.or_fail(counted.map_err(|why| format!("the simulated endpoint does not say what it counted: {why}")))?;
         }
         self.scribe.event(EventKind::Note, format!("{} items seeded, {} units", seeded.written, seeded.units));
         Ok(())

@@ -116,7 +116,8 @@ impl Scribe {
     }
 
     /// Shows the recording to whoever watches.
-    pub(super) fn publish(&self) {
+    pub(super) fn publish(&mut self) {
+        self.recorder.refresh();
         self.recordings.send_replace(Arc::new(self.recording()));
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::config::{SessionConfig, Start, TableChoice};
+use super::guard::affordable;
 use super::journal::Journal;
 use super::remote::{Command, Desk};
 use super::scribe::Scribe;
@@ -79,10 +80,14 @@ pub(super) struct Session {
     /// Kept alive until the table is gone.
     pub(super) server: Option<embedded::Server>,
     pub(super) control: Option<Control>,
-    /// Units consumed by seeding.
+    /// Units consumed by seeding, at most.
     pub(super) seed_units: f64,
+    /// Whether items have been seeded.
+    pub(super) seeded: bool,
+    /// Whether it is too late to seed.
+    pub(super) seeding_is_past: bool,
     /// What the simulated endpoint had counted when seeding was done.
-    pub(super) seeded: TargetLedger,
+    pub(super) counted_before: TargetLedger,
     snapshots: u32,
 }
 
@@ -98,7 +103,9 @@ pub async fn run(config: SessionConfig, clock: Clock, desk: Desk) -> Outcome {
         server: None,
         control: None,
         seed_units: 0.0,
-        seeded: TargetLedger::default(),
+        seeded: false,
+        seeding_is_past: false,
+        counted_before: TargetLedger::default(),
         snapshots: 0,
     };
     session.begin();
@@ -216,7 +223,7 @@ impl Session {
         }
     }
 
-    fn take_early(&mut self, command: Option<Command>) -> Result<(), Stopped> {
+    pub(super) fn take_early(&mut self, command: Option<Command>) -> Result<(), Stopped> {
         match command {
             Some(Command::SetRate(rate)) => {
                 self.early.rate = Some(rate);
@@ -229,8 +236,12 @@ impl Session {
             Some(Command::Pause) => self.early.paused = true,
             Some(Command::Resume) => self.early.paused = false,
             Some(Command::RunPlan(plan)) => {
-                self.scribe.event(EventKind::Note, format!("plan {} runs once the table is ACTIVE", plan.name));
-                self.early.plan = Some(plan);
+                if let Some(why) = self.refuses(&plan) {
+                    self.scribe.event(EventKind::Warning, why);
+                } else {
+                    self.scribe.event(EventKind::Note, format!("plan {} runs once the table is ACTIVE", plan.name));
+                    self.early.plan = Some(plan);
+                }
             }
             Some(Command::Dump) => self.dump(),
             Some(Command::Stop(reason)) => {
@@ -272,11 +283,25 @@ impl Session {
     /// Whether any read is or may be asked for, so that items must be seeded.
     pub(super) fn reads(&self) -> bool {
         let early = self.early.plan.as_ref().is_some_and(|plan| plan.reads());
-        let planned = match &self.config.start {
-            Start::Plan(plan) => plan.reads(),
-            Start::Explore(_) => self.config.op == crate::load::Op::Read,
-        };
-        early || planned
+        let planned = matches!(&self.config.start, Start::Plan(plan) if plan.reads());
+        // A session that stays after its plan is steered by hand.
+        let steered = self.config.op == crate::load::Op::Read && !self.config.ends_with_plan;
+        early || planned || steered
+    }
+
+    /// Why a plan that was picked cannot run in this session, with what to type instead.
+    pub(super) fn refuses(&self, plan: &Plan) -> Option<String> {
+        let again = format!("start it with: throttlescope run --plan {}", plan.name);
+        if plan.reads() && self.creates_table() && self.seeding_is_past && !self.seeded {
+            return Some(format!("plan {} reads, and no items were seeded; {again}", plan.name));
+        }
+        if plan.keys.as_ref().is_some_and(|keys| *keys != self.config.keys.to_string()) {
+            return Some(format!("plan {} needs other keys than this session's {}; {again}", plan.name, self.config.keys));
+        }
+        if plan.item_bytes.is_some_and(|bytes| bytes != self.config.item_bytes) {
+            return Some(format!("plan {} needs other items than this session's of {} bytes; {again}", plan.name, self.config.item_bytes));
+        }
+        affordable(plan, &self.config).err()
     }
 }
 

@@ -30,7 +30,7 @@ impl Session {
             return;
         }
         match ledger::ask(address, table).await {
-            Ok(ledger) => self.scribe.apply(&Entry::TargetLedger(ledger.since(&self.seeded))),
+            Ok(ledger) => self.scribe.apply(&Entry::TargetLedger(ledger.since(&self.counted_before))),
             Err(why) => self.scribe.event(EventKind::Warning, format!("the simulated endpoint's own count is not known: {why}")),
         }
     }

@@ -1,6 +1,7 @@
 //! Where requests go, and how a connection to it is made: TCP, and TLS for https.
 
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
 use crate::load::{Failure, FailureKind};
@@ -25,6 +28,8 @@ pub struct Endpoint {
     /// The `Host` header: the port only where it is not the scheme's own.
     authority: String,
     tls: Option<(TlsConnector, ServerName<'static>)>,
+    /// What the name resolved to, and when: shared by all connections, asked by one at a time.
+    resolved: Arc<Mutex<Option<Resolved>>>,
 }
 
 impl std::fmt::Debug for Endpoint {
@@ -32,6 +37,9 @@ impl std::fmt::Debug for Endpoint {
         write!(f, "{}", self.authority)
     }
 }
+
+/// When a name was looked up, and what it resolved to.
+type Resolved = (Instant, Vec<SocketAddr>);
 
 /// Why something is not an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +51,9 @@ pub enum EndpointError {
     #[error("this machine has no trusted root certificates ({0}); install ca-certificates")]
     NoRoots(String),
 }
+
+/// A name is looked up again after this long.
+const RESOLVE_AGAIN: Duration = Duration::from_secs(30);
 
 /// The sending half of a connection.
 pub(super) type Sender = SendRequest<Full<bytes::Bytes>>;
@@ -71,7 +82,7 @@ impl Endpoint {
         } else {
             None
         };
-        Ok(Self { name, port, region: region.to_owned(), authority, tls })
+        Ok(Self { name, port, region: region.to_owned(), authority, tls, resolved: Arc::default() })
     }
 
     /// The `Host` header.
@@ -91,10 +102,7 @@ impl Endpoint {
     }
 
     async fn open(&self) -> Result<Sender, Arc<Failure>> {
-        let addresses: Vec<_> = tokio::net::lookup_host((self.name.as_str(), self.port))
-            .await
-            .map_err(|e| failure(FailureKind::Dns, format!("cannot resolve {}: {e}", self.name)))?
-            .collect();
+        let addresses = self.addresses().await?;
         let tcp = TcpStream::connect(addresses.as_slice())
             .await
             .map_err(|e| failure(connect_kind(&e), format!("cannot connect to {}: {e}", self.authority)))?;
@@ -110,6 +118,25 @@ impl Endpoint {
                 spawn(TokioIo::new(tls)).await
             }
         }
+    }
+}
+
+impl Endpoint {
+    /// The endpoint's addresses, looked up again every [`RESOLVE_AGAIN`]. One lookup at a time: each blocks a thread of the
+    /// resolver, for tens of seconds when the network is gone.
+    async fn addresses(&self) -> Result<Vec<SocketAddr>, Arc<Failure>> {
+        if let Ok(address) = self.name.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(address, self.port)]);
+        }
+        let mut resolved = self.resolved.lock().await;
+        if let Some((_, addresses)) = resolved.as_ref().filter(|(when, _)| when.elapsed() < RESOLVE_AGAIN) {
+            return Ok(addresses.clone());
+        }
+        let found = tokio::net::lookup_host((self.name.as_str(), self.port)).await;
+        let addresses: Vec<SocketAddr> =
+            found.map_err(|e| failure(FailureKind::Dns, format!("cannot resolve {}: {e}", self.name)))?.collect();
+        *resolved = Some((Instant::now(), addresses.clone()));
+        Ok(addresses)
     }
 }
 

@@ -127,7 +127,7 @@ where
         let orders = Orders(orders);
         let drive = async {
             script(clock, orders.clone()).await;
-            orders.all(&Order::Stop);
+            orders.all(&Order::Stop(clock.now()));
             let mut ends = Vec::new();
             for (shard, run) in running.into_iter().enumerate() {
                 ends.push((RunnerId(shard as u32), run.await.unwrap()));
