@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::args::{GlyphsArg, RunArgs, ThemeArg};
 use super::meant::{Meant, meant};
@@ -18,7 +18,7 @@ const SCREEN_GRACE: Duration = Duration::from_secs(3);
 /// Leaving the screen on behalf of a thread that cannot is given this long.
 const LEAVE_WITHIN: Duration = Duration::from_millis(500);
 /// A terminal that goes away is an error of the screen and a signal; the signal, which says it better, has this long to come.
-const HANG_UP_WITHIN: Duration = Duration::from_millis(500);
+const HANG_UP_WITHIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &RunArgs) -> Result<u8, Refusal> {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -45,7 +45,6 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Refusal> {
     let shown = if screen { watch(remote.clone(), args) } else { headless::run(remote.clone()) };
     if let Err(trouble) = &shown {
         tracing::error!("{trouble}");
-        thread::sleep(HANG_UP_WITHIN);
         remote.send(Command::Stop(StopReason::Failed(trouble.clone())));
     }
     let outcome = outcome.recv().map_err(|_| Refusal::failed("the session ended without a word; see the log"))?;
@@ -104,7 +103,15 @@ fn watch(remote: Remote, args: &RunArgs) -> Result<(), String> {
             ThemeArg::Mono => tui::ThemeChoice::Mono,
         },
     };
-    tui::run(remote, &options).map(|_| ()).map_err(|e| e.to_string())
+    let mut session = remote.clone();
+    let shown = tui::run(remote, &options);
+    if let Err(tui::TuiError::Draw(_) | tui::TuiError::Read(_)) = &shown {
+        let begun = Instant::now();
+        while begun.elapsed() < HANG_UP_WITHIN && session.recording().stop_reason.is_none() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+    shown.map(|_| ()).map_err(|e| e.to_string())
 }
 
 fn summarise(outcome: &Outcome, id: &str, document_to_stdout: bool) {
