@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::args::{GlyphsArg, RunArgs, ThemeArg};
 use super::meant::{Meant, meant};
@@ -15,6 +15,10 @@ use crate::{headless, tui};
 
 /// After a session has ended, a screen that cannot be left any more (its terminal is gone) is given this long.
 const SCREEN_GRACE: Duration = Duration::from_secs(3);
+/// Leaving the screen on behalf of a thread that cannot is given this long.
+const LEAVE_WITHIN: Duration = Duration::from_millis(500);
+/// A terminal that goes away is an error of the screen and a signal; the signal, which says it better, has this long to come.
+const HANG_UP_WITHIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &RunArgs) -> Result<u8, Refusal> {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -24,17 +28,17 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Refusal> {
     let (remote, desk) = remote();
     let (ended, outcome) = mpsc::channel();
     let (screen_left, left) = mpsc::channel::<()>();
-    let for_signals = remote.clone();
+    heed_signals(remote.clone())?;
     let id = session.id.clone();
     thread::Builder::new()
         .name("control".to_owned())
         .spawn(move || {
-            let outcome = control(session, clock, desk, for_signals);
+            let outcome = control(session, clock, desk);
             let code = outcome.as_ref().map_or(1, Outcome::exit_code);
             let _main_gone = ended.send(outcome);
             // A terminal that is gone may block the screen's thread for ever; nothing is left to wait for.
             if screen && left.recv_timeout(SCREEN_GRACE).is_err_and(|e| e == mpsc::RecvTimeoutError::Timeout) {
-                std::process::exit(i32::from(code));
+                give_up(code);
             }
         })
         .map_err(|e| Refusal::failed(format!("cannot start a thread: {e}")))?;
@@ -50,16 +54,34 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Refusal> {
     Ok(outcome.exit_code())
 }
 
-fn control(config: session::SessionConfig, clock: Clock, desk: session::remote::Desk, remote: Remote) -> Result<Outcome, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| format!("cannot start: {e}"))?;
-    let outcome = runtime.block_on(async {
-        tokio::spawn(async move {
-            if let Err(error) = session::listen_for_signals(remote).await {
-                tracing::error!("signals cannot be handled: {error}");
+/// Heeds signals on a thread of its own until the process ends: also while the session is stuck, and when it is over and
+/// nobody reads its summary.
+fn heed_signals(remote: Remote) -> Result<(), Refusal> {
+    let cannot = |e: std::io::Error| Refusal::failed(format!("signals cannot be heeded: {e}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    let (ready, heeded) = mpsc::channel();
+    let refused = ready.clone();
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            let heed = session::listen_for_signals(remote, move || drop(ready.send(Ok(()))), |code| give_up(code));
+            if let Err(error) = runtime.block_on(heed) {
+                drop(refused.send(Err(error)));
             }
-        });
-        Box::pin(session::run(config, clock, desk)).await
-    });
+        })
+        .map_err(cannot)?;
+    heeded.recv().unwrap_or(Ok(())).map_err(cannot)
+}
+
+/// Ends the process although a thread may still be busy with the terminal.
+fn give_up(code: u8) -> ! {
+    tui::terminal::leave_within(LEAVE_WITHIN);
+    std::process::exit(i32::from(code))
+}
+
+fn control(config: session::SessionConfig, clock: Clock, desk: session::remote::Desk) -> Result<Outcome, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| format!("cannot start: {e}"))?;
+    let outcome = runtime.block_on(Box::pin(session::run(config, clock, desk)));
     // A lookup that hangs in a blocking thread must not keep the process.
     runtime.shutdown_background();
     Ok(outcome)
@@ -81,7 +103,15 @@ fn watch(remote: Remote, args: &RunArgs) -> Result<(), String> {
             ThemeArg::Mono => tui::ThemeChoice::Mono,
         },
     };
-    tui::run(remote, &options).map(|_| ()).map_err(|e| e.to_string())
+    let mut session = remote.clone();
+    let shown = tui::run(remote, &options);
+    if let Err(tui::TuiError::Draw(_) | tui::TuiError::Read(_)) = &shown {
+        let begun = Instant::now();
+        while begun.elapsed() < HANG_UP_WITHIN && session.recording().stop_reason.is_none() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+    shown.map(|_| ()).map_err(|e| e.to_string())
 }
 
 fn summarise(outcome: &Outcome, id: &str, document_to_stdout: bool) {

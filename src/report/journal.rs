@@ -51,7 +51,7 @@ pub enum JournalError {
 pub fn read(mut lines: impl BufRead) -> Result<Recording, JournalError> {
     let mut recorder = Recorder::new();
     let mut at = Offset::ZERO;
-    let (mut number, mut over) = (0, false);
+    let (mut number, mut ended) = (0, None);
     let mut torn: Option<(usize, String)> = None;
     let mut line = Vec::new();
     loop {
@@ -71,7 +71,9 @@ pub fn read(mut lines: impl BufRead) -> Result<Recording, JournalError> {
             Ok(entry) => {
                 check_start(&entry, at == Offset::ZERO && number == 1)?;
                 at = at.max(time_of(&entry).unwrap_or_default());
-                over |= matches!(entry, Entry::End { .. });
+                if let Entry::End { at, .. } = &entry {
+                    ended = Some(*at);
+                }
                 recorder.apply(&entry);
             }
             Err(_) if number == 1 => return Err(JournalError::NoSession),
@@ -85,9 +87,11 @@ pub fn read(mut lines: impl BufRead) -> Result<Recording, JournalError> {
     if let Some((line, _)) = torn {
         recorder.apply(&warn(format!("the journal's last line ({line}) is not whole and was left out")));
     }
-    if !over {
+    if ended.is_none() {
         recorder.apply(&warn("the journal has no end: the session was killed, or still runs".to_owned()));
     }
+    // The last second reaches beyond the end of a session that is over.
+    let at = ended.unwrap_or(at);
     let recording = recorder.recording(at);
     recorder.assess(analysis::assess(&recording.load, &context(&recording)));
     Ok(recorder.recording(at))

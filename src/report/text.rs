@@ -96,13 +96,12 @@ fn head(document: &Document, page: &mut Page) {
     );
     let target = &document.target;
     let workload = &document.workload;
+    let table = if target.table.is_empty() { "no table".to_owned() } else { format!("table {} ({})", target.table, target.billing_mode) };
     page.say(
         0,
         2,
         &format!(
-            "table {} ({}) at {} {}; items of {} bytes, keys {}, client {}",
-            target.table,
-            target.billing_mode,
+            "{table} at {} {}; items of {} bytes, keys {}, client {}",
             target.endpoint,
             target.region,
             whole(Some(f64::from(workload.item_bytes))),

@@ -21,7 +21,8 @@ pub use provision::session_id;
 pub use remote::{Command, Remote, remote};
 pub use supervisor::{Outcome, run};
 
-/// Turns INT, TERM and HUP into commands for as long as it is polled.
-pub async fn listen_for_signals(remote: Remote) -> std::io::Result<()> {
-    signals::listen(remote).await
+/// Turns INT, TERM and HUP into commands for as long as it is polled. Calls `ready` once signals no longer end the process by
+/// themselves, and `give_up` with the exit code when the process is to end at once.
+pub async fn listen_for_signals(remote: Remote, ready: impl FnOnce(), give_up: impl Fn(u8)) -> std::io::Result<()> {
+    signals::listen(remote, ready, give_up).await
 }

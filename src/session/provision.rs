@@ -103,6 +103,13 @@ impl Session {
                 async move { control.create(&spec).await }
             })
             .await?;
+        if asked.as_ref().is_err_and(crate::table::TableError::is_without_effect) {
+            // There is nothing to delete, and a table of that name, should there be one, is somebody else's.
+            self.scribe.target(|target| {
+                target.created_by_session = false;
+                target.table.clear();
+            });
+        }
         self.or_fail(asked)?;
         let activated = self
             .wait_for({

@@ -107,7 +107,12 @@ impl Scribe {
 
     /// The recording as it stands.
     pub(super) fn recording(&self) -> Recording {
-        self.recorder.recording(self.clock.now())
+        self.recording_at(self.clock.now())
+    }
+
+    /// The recording as it stands, at the time of something that was noted before.
+    pub(super) fn recording_at(&self, at: Offset) -> Recording {
+        self.recorder.recording(at)
     }
 
     /// The session's time.

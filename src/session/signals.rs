@@ -5,11 +5,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::remote::{Command, Remote};
 use crate::report::StopReason;
 
-/// Turns INT, TERM and HUP into commands for as long as it is polled.
-pub(super) async fn listen(remote: Remote) -> std::io::Result<()> {
+/// Turns INT, TERM and HUP into commands for as long as it is polled. Calls `ready` once signals no longer end the process by
+/// themselves, and `give_up` with the exit code when the process is to end at once.
+pub(super) async fn listen(remote: Remote, ready: impl FnOnce(), give_up: impl Fn(u8)) -> std::io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;
+    ready();
     let mut seen = 0;
     loop {
         let (name, code) = tokio::select! {
@@ -19,10 +21,12 @@ pub(super) async fn listen(remote: Remote) -> std::io::Result<()> {
         };
         seen += 1;
         match seen {
-            1 => remote.send(Command::Stop(StopReason::Signal(name.to_owned()))),
-            2 => remote.send(Command::Abandon),
+            // The session is over, but whoever reads its summary does not: nothing is left to wait for.
+            _ if remote.is_closed() => give_up(code),
+            1 => drop(remote.send(Command::Stop(StopReason::Signal(name.to_owned())))),
+            2 => drop(remote.send(Command::Abandon)),
             // The person has said it three times: what is left behind was named in the journal before it was created.
-            _ => std::process::exit(code),
-        };
+            _ => give_up(code),
+        }
     }
 }

@@ -180,7 +180,7 @@ impl Session {
         self.scribe.phase = over;
         self.scribe.apply(&Entry::Phase { at, phase: over });
         self.scribe.close_journal();
-        let recording = self.scribe.recording();
+        let recording = self.scribe.recording_at(at);
         let written = self
             .config
             .output

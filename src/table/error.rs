@@ -19,6 +19,8 @@ pub enum TableError {
         endpoint: String,
         /// What the connection said.
         why: String,
+        /// Whether the call may have been received all the same: there was a connection, and its answer is what is missing.
+        received: bool,
     },
     /// The service refused.
     #[error("{what} was refused: {code}: {message}{}", advice(code))]
@@ -89,6 +91,15 @@ impl TableError {
         }
     }
 
+    /// Whether a call that failed like this certainly changed nothing: it never got out, or was turned down.
+    pub fn is_without_effect(&self) -> bool {
+        match self {
+            Self::Unreachable { received, .. } => !received,
+            Self::Refused { code, .. } => !matches!(code.as_str(), "InternalServerError" | "ServiceUnavailable"),
+            _ => false,
+        }
+    }
+
     pub(super) fn of<E, R>(error: &SdkError<E, R>, what: &'static str, endpoint: &str) -> Self
     where
         E: ProvideErrorMetadata + std::error::Error + 'static,
@@ -102,8 +113,10 @@ impl TableError {
                 None => Self::NotDynamoDb { what, why: "an error without a code".to_owned(), endpoint: endpoint.to_owned() },
             },
             SdkError::ResponseError(_) => Self::NotDynamoDb { what, why: innermost(error), endpoint: endpoint.to_owned() },
-            SdkError::TimeoutError(_) => Self::Unreachable { endpoint: endpoint.to_owned(), why: "no answer in time".to_owned() },
-            _ => Self::Unreachable { endpoint: endpoint.to_owned(), why: innermost(error) },
+            SdkError::TimeoutError(_) => {
+                Self::Unreachable { endpoint: endpoint.to_owned(), why: "no answer in time".to_owned(), received: true }
+            }
+            _ => Self::Unreachable { endpoint: endpoint.to_owned(), why: innermost(error), received: !never_connected(error) },
         }
     }
 }
@@ -115,4 +128,16 @@ fn innermost(error: &dyn std::error::Error) -> String {
         cause = next;
     }
     mask_accounts(&cause.to_string())
+}
+
+/// Whether there was never a connection on which a call could have gone out.
+fn never_connected(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref::<hyper_util::client::legacy::Error>().is_some_and(hyper_util::client::legacy::Error::is_connect) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }

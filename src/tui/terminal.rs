@@ -3,8 +3,9 @@
 use std::io::{self, BufWriter, Stdout, Write as _};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Once, PoisonError};
+use std::sync::{Once, PoisonError, mpsc};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
@@ -66,9 +67,22 @@ impl Drop for Screen {
     }
 }
 
-/// Leaves the screen if it is up: main screen, cooked input, cursor shown. Also for a supervisor that is about to end the
-/// process while the screen's thread is stuck.
-pub fn leave() {
+/// Leaves the screen on behalf of its thread, which may be stuck, before the process ends. A terminal that nobody reads takes
+/// no more codes; after `limit` at least its input is cooked again.
+pub fn leave_within(limit: Duration) {
+    let (left, done) = mpsc::channel();
+    let leaving = thread::Builder::new().name("leave".to_owned()).spawn(move || {
+        leave();
+        left.send(())
+    });
+    if leaving.is_ok() {
+        let _stuck = done.recv_timeout(limit);
+    }
+    let _gone = disable_raw_mode();
+}
+
+/// Leaves the screen if it is up: main screen, cooked input, cursor shown.
+fn leave() {
     if UP.swap(false, Ordering::SeqCst) {
         // On a terminal that is gone these fail, and there is nobody to tell.
         let _gone = execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
