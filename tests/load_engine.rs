@@ -113,7 +113,7 @@ fn a_step_by_key_shows_neither_burst_nor_gap() {
     );
     let arrivals = arrivals.lock().unwrap();
     let first = arrivals[0];
-    let mut by_10_ms = vec![0; 200];
+    let mut by_10_ms = vec![0; 210];
     for at in arrivals.iter() {
         by_10_ms[(at.since(first).as_millis() / 10) as usize] += 1;
     }

@@ -16,15 +16,15 @@ pub(super) fn plan(command: &PlanCommand) -> Result<u8, Refusal> {
     match command {
         PlanCommand::List => {
             for preset in presets() {
-                print(&format!("{:<14} {:>8}  {}\n", preset.plan.name, show_span(preset.plan.duration()), preset.plan.about));
+                print(&format!("{:<14} {:>8}  {}\n", preset.plan.name, show_span(preset.plan.duration()), preset.plan.about))?;
             }
         }
         PlanCommand::Show { plan, toml: true, .. } => {
             find(plan).map_err(Refusal::usage)?;
             let shipped = presets().iter().find(|preset| preset.plan.name == *plan).map(|preset| preset.text.to_owned());
-            print(&shipped.map_or_else(|| std::fs::read_to_string(plan), Ok).map_err(|e| Refusal::failed(e.to_string()))?);
+            print(&shipped.map_or_else(|| std::fs::read_to_string(plan), Ok).map_err(|e| Refusal::failed(e.to_string()))?)?;
         }
-        PlanCommand::Show { plan, region, .. } => print(&shown(&find(plan).map_err(Refusal::usage)?, region)),
+        PlanCommand::Show { plan, region, .. } => print(&shown(&find(plan).map_err(Refusal::usage)?, region))?,
     }
     Ok(0)
 }
@@ -65,7 +65,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8, Refusal> {
     let document = load_document(&args.file).map_err(Refusal::usage)?;
     let rendered = rendered(&document, args.format)?;
     match args.out.as_deref().filter(|out| *out != Path::new("-")) {
-        None => print(&rendered),
+        None => print(&rendered)?,
         Some(out) => {
             check_writable(out, args.force).map_err(|e| Refusal::usage(e.to_string()))?;
             std::fs::write(out, rendered).map_err(|e| Refusal::failed(format!("cannot write {}: {e}", out.display())))?;
@@ -109,8 +109,9 @@ pub(super) fn embedded(args: &EmbeddedArgs) -> Result<u8, Refusal> {
     ended.map(|()| 0).map_err(|e: std::io::Error| Refusal::failed(format!("signals cannot be handled: {e}")))
 }
 
-pub(super) fn completions(shell: clap_complete::Shell) {
+pub(super) fn completions(shell: clap_complete::Shell) -> Result<u8, Refusal> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "throttlescope", &mut script);
-    print(&String::from_utf8_lossy(&script));
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(0)
 }

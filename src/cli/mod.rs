@@ -48,10 +48,7 @@ pub fn main() -> ExitCode {
         Some(Command::Plan { command }) => commands::plan(&command),
         Some(Command::Report(args)) => commands::report(&args),
         Some(Command::Embedded(args)) => commands::embedded(&args),
-        Some(Command::Completions { shell }) => {
-            commands::completions(shell);
-            Ok(0)
-        }
+        Some(Command::Completions { shell }) => commands::completions(shell),
     };
     match done {
         Ok(code) => ExitCode::from(code),
@@ -62,11 +59,16 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Writes to standard output. A reader that has gone away is no error of ours.
-fn print(text: &str) {
+/// Writes to standard output. A reader that has gone away is no error of ours; a full disk behind it is.
+fn print(text: &str) -> Result<(), Refusal> {
     use std::io::Write as _;
     let mut out = std::io::stdout().lock();
-    let _reader_gone = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Refusal::failed(format!("cannot write to standard output: {error}; name a file with --out")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes to standard error.

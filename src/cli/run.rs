@@ -1,6 +1,7 @@
 //! `run`: starts the session on a thread of its own, and the screen or the status lines on this one.
 
 use std::io::IsTerminal as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use super::args::{GlyphsArg, RunArgs, ThemeArg};
 use super::meant::{Meant, meant};
 use super::{Refusal, print, say};
 use crate::load::Clock;
+use crate::load::engine::panic_text;
 use crate::report::{StopReason, document, text};
 use crate::session::{self, Command, Outcome, Remote, remote};
 use crate::{headless, tui};
@@ -42,7 +44,9 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Refusal> {
             }
         })
         .map_err(|e| Refusal::failed(format!("cannot start a thread: {e}")))?;
-    let shown = if screen { watch(remote.clone(), args) } else { headless::run(remote.clone()) };
+    // A fault of the screen must not end the process while a table stands: the session is told, and tears down.
+    let following = AssertUnwindSafe(|| if screen { watch(remote.clone(), args) } else { headless::run(remote.clone()) });
+    let shown = catch_unwind(following).unwrap_or_else(|panic| Err(format!("the screen panicked: {}", panic_text(panic.as_ref()))));
     if let Err(trouble) = &shown {
         tracing::error!("{trouble}");
         remote.send(Command::Stop(StopReason::Failed(trouble.clone())));
@@ -50,8 +54,22 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Refusal> {
     let outcome = outcome.recv().map_err(|_| Refusal::failed("the session ended without a word; see the log"))?;
     drop(screen_left);
     let outcome = outcome.map_err(Refusal::failed)?;
-    summarise(&outcome, &id, document_to_stdout);
-    Ok(outcome.exit_code())
+    let printed = summarise(&outcome, document_to_stdout);
+    let journal =
+        session::state_dir().map_or_else(String::new, |dir| format!("; its journal: {}", dir.join(format!("{id}.jsonl")).display()));
+    match &outcome.document {
+        Some(Ok(path)) => say(&format!("session document: {}\n", path.display())),
+        Some(Err(why)) => say(&format!("throttlescope: no session document: {why}{journal}\n")),
+        None => {}
+    }
+    if let Some(left) = &outcome.left_behind {
+        say(&format!("throttlescope: {left}\n"));
+    }
+    // A document that was to go to standard output and did not is lost, all but its journal.
+    match printed {
+        Err(Refusal { why, .. }) if document_to_stdout && outcome.exit_code() == 0 => Err(Refusal::failed(format!("{why}{journal}"))),
+        _ => Ok(outcome.exit_code()),
+    }
 }
 
 /// Heeds signals on a thread of its own until the process ends: also while the session is stuck, and when it is over and
@@ -114,27 +132,12 @@ fn watch(remote: Remote, args: &RunArgs) -> Result<(), String> {
     shown.map(|_| ()).map_err(|e| e.to_string())
 }
 
-fn summarise(outcome: &Outcome, id: &str, document_to_stdout: bool) {
+fn summarise(outcome: &Outcome, document_to_stdout: bool) -> Result<(), Refusal> {
     let document = document(&outcome.recording);
-    if document_to_stdout {
-        match serde_json::to_string_pretty(&document) {
-            Ok(json) => print(&format!("{json}\n")),
-            Err(error) => say(&format!("throttlescope: the document cannot be written: {error}\n")),
-        }
-        say(&text(&document));
-    } else {
-        print(&text(&document));
+    if !document_to_stdout {
+        return print(&text(&document));
     }
-    match &outcome.document {
-        Some(Ok(path)) => say(&format!("session document: {}\n", path.display())),
-        Some(Err(why)) => {
-            let journal = session::state_dir()
-                .map_or_else(String::new, |dir| format!("; its journal: {}", dir.join(format!("{id}.jsonl")).display()));
-            say(&format!("throttlescope: no session document: {why}{journal}\n"));
-        }
-        None => {}
-    }
-    if let Some(left) = &outcome.left_behind {
-        say(&format!("throttlescope: {left}\n"));
-    }
+    say(&text(&document));
+    let json = serde_json::to_string_pretty(&document).map_err(|e| Refusal::failed(format!("the document cannot be written: {e}")))?;
+    print(&format!("{json}\n"))
 }

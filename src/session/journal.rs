@@ -4,7 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -20,9 +20,17 @@ const SYNC: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
-    lines: Option<SyncSender<String>>,
+    lines: Option<SyncSender<Line>>,
     thread: Option<JoinHandle<()>>,
     trouble: Arc<Mutex<Option<String>>>,
+}
+
+/// What the thread is sent.
+enum Line {
+    /// To be written.
+    Entry(String),
+    /// Everything before this is to be on the disk, and then said so.
+    Sync(Sender<()>),
 }
 
 /// Where journals and logs are kept: `$XDG_STATE_HOME/throttlescope`, else `~/.local/state/throttlescope`.
@@ -66,13 +74,21 @@ impl Journal {
     pub(super) fn append(&mut self, entry: &Entry) -> Result<(), String> {
         let Some(lines) = &self.lines else { return Ok(()) };
         let line = serde_json::to_string(entry).map_err(|e| format!("the journal cannot hold an entry: {e}"))?;
-        let full = match lines.try_send(line) {
+        let full = match lines.try_send(Line::Entry(line)) {
             Ok(()) => return Ok(()),
             Err(TrySendError::Full(_)) => Some("the disk is too slow for it".to_owned()),
             Err(TrySendError::Disconnected(_)) => self.trouble.lock().ok().and_then(|mut trouble| trouble.take()),
         };
         self.lines = None;
         Err(format!("the journal {} ends here: {}", self.path.display(), full.unwrap_or_else(|| "its thread ended".to_owned())))
+    }
+
+    /// Waits, for at most [`SYNC`], until what was appended is on the disk.
+    pub(super) fn sync(&self) {
+        let (synced, done) = channel();
+        if self.lines.as_ref().is_some_and(|lines| lines.try_send(Line::Sync(synced)).is_ok()) {
+            let _slow_disk = done.recv_timeout(SYNC);
+        }
     }
 
     /// Waits until everything is on the disk.
@@ -84,23 +100,27 @@ impl Journal {
     }
 }
 
-fn write(file: File, lines: &Receiver<String>) -> std::io::Result<()> {
+fn write(file: File, lines: &Receiver<Line>) -> std::io::Result<()> {
     let mut out = BufWriter::new(file);
     let mut synced = Instant::now();
     loop {
-        let ended = match lines.recv_timeout(SYNC) {
-            Ok(line) => {
+        let (mut ended, mut asked) = (false, None);
+        match lines.recv_timeout(SYNC) {
+            Ok(Line::Entry(line)) => {
                 out.write_all(line.as_bytes())?;
                 out.write_all(b"\n")?;
-                false
             }
-            Err(RecvTimeoutError::Timeout) => false,
-            Err(RecvTimeoutError::Disconnected) => true,
-        };
-        if ended || synced.elapsed() >= SYNC {
+            Ok(Line::Sync(done)) => asked = Some(done),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => ended = true,
+        }
+        if ended || asked.is_some() || synced.elapsed() >= SYNC {
             out.flush()?;
             out.get_ref().sync_data()?;
             synced = Instant::now();
+        }
+        if let Some(done) = asked {
+            let _waited_long_enough = done.send(());
         }
         if ended {
             return Ok(());

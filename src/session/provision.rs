@@ -10,6 +10,7 @@ use super::config::{TableChoice, TargetChoice};
 use super::ledger;
 use super::supervisor::{Session, Stopped};
 use crate::analysis::cost::units_per_request;
+use crate::load::outcome::mask_accounts;
 use crate::load::{Op, Workload};
 use crate::report::{EventKind, Phase, TargetKind};
 use crate::table::{Access, Control, TableSpec};
@@ -59,7 +60,7 @@ impl Session {
         self.scribe.target(|target| {
             target.kind = kind;
             target.simulated = kind == TargetKind::Embedded;
-            target.endpoint = control.endpoint().to_owned();
+            target.endpoint = mask_accounts(control.endpoint());
             target.region = control.region().to_owned();
             target.table.clone_from(&table);
             target.billing_mode = billing;
@@ -97,12 +98,19 @@ impl Session {
             target.create_called = Some(called);
         });
         self.scribe.phase(Phase::Creating);
-        let asked = self
-            .wait_for({
-                let control = control.clone();
-                async move { control.create(&spec).await }
-            })
-            .await?;
+        self.scribe.sync_journal();
+        self.create_is_open = true;
+        let mut creating = Box::pin({
+            let control = control.clone();
+            async move { control.create(&spec).await }
+        });
+        let answered = self.wait_for(&mut creating).await;
+        let (asked, stopped) = match answered {
+            Ok(asked) => (asked, false),
+            // Told to stop while the call is out: its answer, which is bounded, decides what there is to tear down.
+            Err(Stopped) => (creating.await, true),
+        };
+        self.create_is_open = asked.as_ref().is_err_and(|error| !error.is_without_effect());
         if asked.as_ref().is_err_and(crate::table::TableError::is_without_effect) {
             // There is nothing to delete, and a table of that name, should there be one, is somebody else's.
             self.scribe.target(|target| {
@@ -111,6 +119,9 @@ impl Session {
             });
         }
         self.or_fail(asked)?;
+        if stopped {
+            return Err(Stopped);
+        }
         let activated = self
             .wait_for({
                 let control = control.clone();

@@ -126,6 +126,13 @@ impl Scribe {
         self.recordings.send_replace(Arc::new(self.recording()));
     }
 
+    /// Waits, for a bounded time, until what was noted so far is on the disk.
+    pub(super) fn sync_journal(&self) {
+        if let Some(journal) = &self.journal {
+            journal.sync();
+        }
+    }
+
     /// Waits until the journal is on the disk.
     pub(super) fn close_journal(&mut self) {
         if let Some(journal) = self.journal.take() {

@@ -80,6 +80,8 @@ pub(super) struct Session {
     /// Kept alive until the table is gone.
     pub(super) server: Option<embedded::Server>,
     pub(super) control: Option<Control>,
+    /// CreateTable was called and its answer is not known: the table may appear yet.
+    pub(super) create_is_open: bool,
     /// Units consumed by seeding, at most.
     pub(super) seed_units: f64,
     /// Whether items have been seeded.
@@ -102,6 +104,7 @@ pub async fn run(config: SessionConfig, clock: Clock, desk: Desk) -> Outcome {
         early: Early::default(),
         server: None,
         control: None,
+        create_is_open: false,
         seed_units: 0.0,
         seeded: false,
         seeding_is_past: false,

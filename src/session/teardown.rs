@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tokio::time::interval;
 
@@ -9,6 +10,9 @@ use super::ledger;
 use super::remote::Command;
 use super::supervisor::{BEAT, Session};
 use crate::report::{Entry, EventKind, Phase, removal};
+
+/// A table whose CreateTable was never answered is looked for this long before it is taken for never made.
+const MAY_APPEAR: Duration = Duration::from_secs(15);
 
 impl Session {
     /// Deletes the table. Returns what was left behind, as a sentence with the command that removes it.
@@ -44,7 +48,8 @@ impl Session {
         self.scribe.phase(Phase::Deleting);
         let answered = Cell::new(false);
         let deleted = {
-            let deleting = control.delete(table, || answered.set(true));
+            let may_appear = if self.create_is_open { MAY_APPEAR } else { Duration::ZERO };
+            let deleting = control.delete(table, may_appear, || answered.set(true));
             tokio::pin!(deleting);
             let mut beat = interval(BEAT);
             loop {

@@ -74,7 +74,7 @@ pub enum TableError {
 /// What to do about a refusal, where one thing is to be done.
 fn advice(code: &str) -> &'static str {
     match code {
-        "AccessDeniedException" => "; the permissions it needs are printed by: throttlescope iam-policy",
+        "AccessDeniedException" => "; the permissions it needs are listed in the README, under On AWS",
         "ExpiredTokenException" => "; the session credentials have expired: sign in again",
         "UnrecognizedClientException" | "InvalidSignatureException" => "; the credentials are not valid in this region: check the profile",
         "LimitExceededException" => "; too many tables are changing at once: wait a minute and try again",
@@ -105,6 +105,8 @@ impl TableError {
         E: ProvideErrorMetadata + std::error::Error + 'static,
         R: std::fmt::Debug + Send + Sync + 'static,
     {
+        // An endpoint may carry an account id in its name.
+        let endpoint = &mask_accounts(endpoint);
         match error {
             SdkError::ServiceError(context) => match context.err().code() {
                 Some(code) => {

@@ -20,6 +20,9 @@ const ACTIVE_TIMEOUT: Duration = Duration::from_secs(180);
 /// Deleting, and confirming it, may take this long.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// An endpoint that has not answered sensibly for this long is taken for gone.
+const UNREACHED_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// A table that became ACTIVE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Activated {
@@ -103,31 +106,62 @@ impl Control {
     }
 
     /// Deletes a table and waits until DescribeTable says that it is gone. Returns how long that took, from the first
-    /// DeleteTable call. `deleted` is called once DeleteTable was answered with success, or the table was not there.
-    pub async fn delete(&self, name: &str, mut deleted: impl FnMut()) -> Result<Duration, TableError> {
+    /// DeleteTable call. `deleted` is called once DeleteTable was answered with success, or the table was not there. For
+    /// `may_appear` a table that is not there is asked for again: its creation may still be under way.
+    pub async fn delete(&self, name: &str, may_appear: Duration, mut deleted: impl FnMut()) -> Result<Duration, TableError> {
         let start = Instant::now();
+        let mut patience = Patience::new(start);
         loop {
             match self.client.delete_table().table_name(name).send().await {
                 Ok(_) => break,
                 Err(error) => match TableError::of(&error, "DeleteTable", self.endpoint()) {
-                    error if error.code() == Some("ResourceNotFoundException") => break,
-                    error if !may_pass(&error) || start.elapsed() >= DELETE_TIMEOUT => return Err(error),
+                    error if error.code() == Some("ResourceNotFoundException") => {
+                        if start.elapsed() >= may_appear {
+                            break;
+                        }
+                    }
                     // Still being created or changed, throttled, or not reached: asked again.
-                    _ => sleep(POLL * 2).await,
+                    error => patience.bear(error)?,
                 },
             }
+            sleep(POLL * 2).await;
         }
         deleted();
+        let mut patience = Patience::new(start);
         loop {
             match self.describe(name).await {
                 Ok(None) => return Ok(start.elapsed()),
-                Err(error) if !may_pass(&error) => return Err(error),
-                _ if start.elapsed() >= DELETE_TIMEOUT => {
+                Ok(Some(_)) if start.elapsed() >= DELETE_TIMEOUT => {
                     return Err(TableError::TooLong { what: "confirming the deletion", seconds: DELETE_TIMEOUT.as_secs() });
                 }
-                _ => sleep(POLL).await,
+                Ok(Some(_)) => patience = Patience::new(start),
+                Err(error) => patience.bear(error)?,
             }
+            sleep(POLL).await;
         }
+    }
+}
+
+/// How long errors are borne that may pass by themselves.
+struct Patience {
+    start: Instant,
+    unreached_since: Option<Instant>,
+}
+
+impl Patience {
+    fn new(start: Instant) -> Self {
+        Self { start, unreached_since: None }
+    }
+
+    /// Gives the error back when it will not pass, or has not passed for too long.
+    fn bear(&mut self, error: TableError) -> Result<(), TableError> {
+        let answered = matches!(error, TableError::Refused { .. });
+        let since = *self.unreached_since.get_or_insert_with(Instant::now);
+        if answered {
+            self.unreached_since = None;
+        }
+        let unreached = !answered && since.elapsed() >= UNREACHED_TIMEOUT;
+        if !may_pass(&error) || unreached || self.start.elapsed() >= DELETE_TIMEOUT { Err(error) } else { Ok(()) }
     }
 }
 
