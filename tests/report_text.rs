@@ -31,7 +31,7 @@ fn the_summary_of_a_session_that_failed_says_loudly_what_is_left() {
     let page = text(&document(&story::told(&story::failed_session(), 21)));
     is_page(&page);
     assert!(!page.starts_with("SIMULATED"));
-    assert!(page.contains("TABLE throttlescope-ts-7f3a09 MAY BE LEFT BEHIND") && page.contains("throttlescope sweep"), "{page}");
+    assert!(page.contains("TABLE throttlescope-ts-7f3a09 MAY BE LEFT BEHIND") && page.contains("aws dynamodb delete-table"), "{page}");
     assert!(page.contains("price unknown"), "{page}");
     insta::assert_snapshot!("failed", page);
 }

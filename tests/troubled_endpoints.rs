@@ -62,7 +62,9 @@ fn a_table_that_may_have_been_created_all_the_same_is_deleted() {
     let document = written(&program, &place, &ended, false);
     assert_eq!(ended.code, 1, "{}", ended.said);
     assert_eq!((&document["target"]["created_by_session"], &document["target"]["deleted"]), (&true.into(), &true.into()));
-    assert_eq!((script.asked("CreateTable"), script.asked("DeleteTable")), (1, 1));
+    assert_eq!(script.asked("CreateTable"), 1);
+    // It may appear yet: that it is not there is believed only after asking for a while.
+    assert!(script.asked("DeleteTable") > 5);
 }
 
 #[test]
