@@ -112,7 +112,6 @@ fn fifty_unknown_profiles_are_measured_right_or_not_at_all() {
 }
 
 #[test]
-#[ignore = "takes a minute; run it after a change to the estimator"]
-fn hundreds_of_unknown_profiles_are_measured_right_or_not_at_all() {
-    check_all(1_000..1_600, 3);
+fn another_hundred_unknown_profiles_are_measured_right_or_not_at_all() {
+    check_all(1_000..1_100, 0);
 }

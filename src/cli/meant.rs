@@ -9,7 +9,7 @@ use crate::load::{Keys, Op, Rate};
 use crate::plan::{Plan, PlanWindow, find};
 use crate::session::config::{Guards, Output, SessionConfig, Start, TableChoice, TargetChoice};
 use crate::session::{guard, session_id, state_dir};
-use crate::table::{Access, Billing, check_name, check_region};
+use crate::table::{Access, Billing, check_name, check_region, find_region};
 use crate::{embedded, report};
 
 /// The rate a session starts with, unless told otherwise.
@@ -125,7 +125,11 @@ fn target(args: &RunArgs) -> Result<TargetChoice, String> {
         }
         (Some(_), Some(_)) => Err("--endpoint-url is for --target endpoint; leave out one of them".to_owned()),
         (Some(TargetArg::Aws), None) => {
-            Ok(TargetChoice::Remote(Access::Aws { region: args.region.clone(), profile: args.profile.clone() }))
+            // Known now, since prices and so guards depend on it.
+            let region = args.region.clone().or_else(|| find_region(args.profile.as_deref()));
+            let region = region.ok_or("no AWS region is set; type for example --region us-east-1")?;
+            check_region(&region)?;
+            Ok(TargetChoice::Remote(Access::Aws { region, profile: args.profile.clone() }))
         }
         (Some(TargetArg::Embedded) | None, None) => {
             if args.profile.is_some() {
@@ -135,7 +139,7 @@ fn target(args: &RunArgs) -> Result<TargetChoice, String> {
             if let Some(region) = &args.region {
                 config.region.clone_from(region);
             }
-            Ok(TargetChoice::Embedded(config))
+            Ok(TargetChoice::Embedded(Box::new(config)))
         }
     }
 }
@@ -204,10 +208,7 @@ fn price(args: &RunArgs, target: &TargetChoice) -> Option<Price> {
     }
     match target {
         TargetChoice::Embedded(config) => Prices::find(&config.region),
-        TargetChoice::Remote(Access::Aws { region, .. }) => {
-            let from_environment = || ["AWS_REGION", "AWS_DEFAULT_REGION"].into_iter().find_map(|name| std::env::var(name).ok());
-            Prices::find(&region.clone().or_else(from_environment)?)
-        }
+        TargetChoice::Remote(Access::Aws { region, .. }) => Prices::find(region),
         // What another server's units cost, nobody here can know.
         TargetChoice::Remote(_) => None,
     }
@@ -294,7 +295,7 @@ mod tests {
             ("--target aws --endpoint-url http://x", "leave out one of them"),
             ("--target aws --region mars", "type for example us-east-1"),
             ("--profile x", "add --target aws"),
-            ("--table t", "without tables"),
+            ("--table ttt", "without tables"),
             ("--endpoint-url http://127.0.0.1:1 --table t!", "letters, digits"),
             ("--endpoint-url http://127.0.0.1:1 --table ttt", "--write-to-existing"),
             ("--endpoint-url http://127.0.0.1:1 --max-cost 1", "--price-write"),

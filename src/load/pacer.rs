@@ -187,6 +187,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[expect(clippy::unnecessary_wraps, reason = "segments hold an option")]
     fn load(rate: Rate, window: u32) -> Option<SegmentLoad> {
         Some(SegmentLoad { window: WindowId(window), rate, op: Op::Write })
     }
@@ -278,7 +279,9 @@ mod tests {
             segments.push(Segment { start: Offset::from_nanos(start), load: None });
             let mut all: Vec<Intent> = (0..shards).flat_map(|shard| {
                 let mut pacer = Pacer::new(shard, shards, None);
-                segments.iter().for_each(|segment| pacer.apply(*segment));
+                for segment in &segments {
+                    pacer.apply(*segment);
+                }
                 drain(&mut pacer, Offset::from_nanos(u64::MAX))
             }).collect();
             all.sort_by_key(|intent| intent.index);

@@ -142,6 +142,16 @@ pub struct SessionFacts {
     pub max_duration_s: Option<f64>,
 }
 
+/// The command that removes a table by hand; `None` for the simulated endpoint, whose tables end with it.
+pub fn removal(kind: TargetKind, table: &str, region: &str, endpoint: &str) -> Option<String> {
+    let command = format!("aws dynamodb delete-table --table-name {table} --region {region}");
+    match kind {
+        TargetKind::Embedded => None,
+        TargetKind::Aws => Some(command),
+        TargetKind::Endpoint => Some(format!("{command} --endpoint-url {endpoint}")),
+    }
+}
+
 /// The table and its endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetFacts {
@@ -246,6 +256,25 @@ pub struct TargetLedger {
     pub per_partition: Vec<PartitionLedger>,
     /// Whether the endpoint itself ran short of CPU.
     pub saturated: bool,
+}
+
+impl TargetLedger {
+    /// This ledger without what was counted up to `before`, which seeding did. Where the partitions have changed since,
+    /// they are left out: what each did before is no longer known.
+    #[must_use]
+    pub fn since(mut self, before: &Self) -> Self {
+        self.accepted = self.accepted.saturating_sub(before.accepted);
+        self.throttled = self.throttled.saturating_sub(before.throttled);
+        if self.per_partition.len() == before.per_partition.len() {
+            for (now, then) in self.per_partition.iter_mut().zip(&before.per_partition) {
+                now.accepted = now.accepted.saturating_sub(then.accepted);
+                now.throttled = now.throttled.saturating_sub(then.throttled);
+            }
+        } else if before.accepted + before.throttled > 0 {
+            self.per_partition.clear();
+        }
+        self
+    }
 }
 
 /// One partition of the simulated table.

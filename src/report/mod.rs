@@ -17,7 +17,9 @@ pub use build::{context, document};
 pub use clean::{clean, clean_ascii};
 pub use document::{Document, SCHEMA};
 pub use entry::Entry;
-pub use facts::{Cost, Event, EventKind, Phase, PlanFacts, SessionFacts, StopReason, TargetFacts, TargetKind, TargetLedger, WorkloadFacts};
+pub use facts::{
+    Cost, Event, EventKind, Phase, PlanFacts, SessionFacts, StopReason, TargetFacts, TargetKind, TargetLedger, WorkloadFacts, removal,
+};
 pub use finite::Finite;
 pub use journal::{JOURNAL_SCHEMA, JournalError, load_document};
 pub use recording::{Recorder, Recording};

@@ -4,7 +4,7 @@ use crate::analysis::{Caveat, VerdictKind};
 
 use super::clean::clean_ascii;
 use super::document::{Document, Throttle, Window};
-use super::facts::{EventKind, TargetKind};
+use super::facts::{EventKind, removal};
 use super::figures::{millis, rate, seconds, usd, whole};
 
 /// No line is longer.
@@ -276,10 +276,8 @@ fn deletion(document: &Document) -> String {
     if let (true, Some(s)) = (target.deleted, target.delete_confirmed_s.get()) {
         return format!("{table} is gone, confirmed {s:.1} s after DeleteTable");
     }
-    let command = match target.kind {
-        TargetKind::Aws => format!("throttlescope sweep --target aws --region {}", target.region),
-        TargetKind::Endpoint => format!("throttlescope sweep --endpoint-url {}", target.endpoint),
-        TargetKind::Embedded => return format!("{table} ended with the simulated endpoint; nothing is left behind"),
+    let Some(command) = removal(target.kind, table, &target.region, &target.endpoint) else {
+        return format!("{table} ended with the simulated endpoint; nothing is left behind");
     };
     let how = if target.deleted { "DeleteTable was accepted but never confirmed" } else { "it was not deleted" };
     if document.session.state.is_over() {

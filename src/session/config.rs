@@ -14,7 +14,7 @@ use crate::table::{Access, Billing};
 #[derive(Clone, Debug)]
 pub enum TargetChoice {
     /// The simulated endpoint, started by the session.
-    Embedded(embedded::Config),
+    Embedded(Box<embedded::Config>),
     /// Something that runs elsewhere.
     Remote(Access),
 }

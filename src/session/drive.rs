@@ -130,13 +130,11 @@ impl Session {
         let bound = Instant::now() + WARM_TIMEOUT;
         while driven.warming > 0 {
             tokio::select! {
-                report = timeout_at(bound, driven.reports.recv()) => match report {
-                    Ok(report) => self.take_report(driven, report)?,
-                    Err(_) => {
-                        self.scribe.event(EventKind::Warning, "not all connections opened within 5 s; the load starts without them");
-                        break;
-                    }
-                },
+                report = driven.reports.recv() => self.take_report(driven, report)?,
+                () = sleep_until(bound) => {
+                    self.scribe.event(EventKind::Warning, "not all connections opened within 5 s; the load starts without them");
+                    break;
+                }
                 command = self.desk.commands.recv() => self.take_command(driven, command)?,
             }
         }
@@ -179,7 +177,7 @@ impl Session {
     fn take_tick(&mut self, driven: &mut Driven, tick: Tick) {
         if let Some(setpoint) = tick.applied.filter(|setpoint| driven.applied.map(|known| known.rate) != Some(setpoint.rate)) {
             if driven.applied.is_some() || setpoint.rate.is_some() {
-                self.scribe.apply(Entry::Applied(setpoint));
+                self.scribe.apply(&Entry::Applied(setpoint));
                 let what = setpoint.rate.map_or_else(|| "paused".to_owned(), |rate| format!("{rate}/s"));
                 self.scribe.event(EventKind::Applied, what);
             }
@@ -255,13 +253,13 @@ impl Session {
             match step {
                 Step::Schedule { start, load } => driven.engine.schedule(start, load),
                 Step::Requested(setpoint) => {
-                    self.scribe.apply(Entry::Requested(setpoint));
+                    self.scribe.apply(&Entry::Requested(setpoint));
                     let what = setpoint.rate.map_or_else(|| "pause".to_owned(), |rate| format!("{rate}/s"));
                     self.scribe.event(EventKind::Requested, what);
                 }
-                Step::Open(spec) => self.scribe.apply(Entry::Open(spec)),
-                Step::Close { window, end } => self.scribe.apply(Entry::Close { window, end }),
-                Step::Plan(facts) => self.scribe.apply(Entry::Plan(facts)),
+                Step::Open(spec) => self.scribe.apply(&Entry::Open(spec)),
+                Step::Close { window, end } => self.scribe.apply(&Entry::Close { window, end }),
+                Step::Plan(facts) => self.scribe.apply(&Entry::Plan(facts)),
                 Step::PlanEnded if self.config.ends_with_plan => return self.stop(StopReason::Completed),
                 Step::PlanEnded => {
                     self.scribe.event(EventKind::Note, "the plan has ended");

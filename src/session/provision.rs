@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::config::{TableChoice, TargetChoice};
+use super::ledger;
 use super::supervisor::{Session, Stopped};
 use crate::load::Workload;
 use crate::report::{EventKind, Phase, TargetKind};
@@ -31,7 +32,7 @@ impl Session {
         let access = match self.config.target.clone() {
             TargetChoice::Embedded(config) => {
                 let region = config.region.clone();
-                match embedded::start(config) {
+                match embedded::start(*config) {
                     Ok(server) => {
                         let url = server.url();
                         self.server = Some(server);
@@ -45,7 +46,7 @@ impl Session {
             }
             TargetChoice::Remote(access) => access,
         };
-        let control = self.wait_for(async move { Control::connect(&access).await }).await?;
+        let control = self.wait_for(Box::pin(async move { Control::connect(&access).await })).await?;
         let control = self.or_fail(control)?;
         let endpoint = self.or_fail(Endpoint::parse(control.endpoint(), control.region()))?;
         self.control = Some(control.clone());
@@ -157,10 +158,17 @@ impl Session {
     async fn seed(&mut self, control: &Control, table: &str) -> Result<(), Stopped> {
         self.scribe.phase(Phase::Seeding);
         let workload = self.workload();
-        let (control, table) = (control.clone(), table.to_owned());
-        let seeded = self.wait_for(async move { control.seed(&table, &workload, |_| {}).await }).await?;
+        let seeding = {
+            let (control, table) = (control.clone(), table.to_owned());
+            async move { control.seed(&table, &workload).await }
+        };
+        let seeded = self.wait_for(seeding).await?;
         let seeded = self.or_fail(seeded)?;
         self.seed_units = seeded.units;
+        if let Some(address) = self.server.as_ref().map(embedded::Server::addr) {
+            let counted = ledger::ask(address, table).await;
+            self.seeded = self.or_fail(counted.map_err(|why| format!("the simulated endpoint does not say what it counted: {why}")))?;
+        }
         self.scribe.event(EventKind::Note, format!("{} items seeded, {} units", seeded.written, seeded.units));
         Ok(())
     }

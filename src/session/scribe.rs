@@ -40,29 +40,29 @@ impl Scribe {
     }
 
     /// Notes one entry.
-    pub(super) fn apply(&mut self, entry: Entry) {
+    pub(super) fn apply(&mut self, entry: &Entry) {
         if let Some(journal) = &mut self.journal
-            && let Err(trouble) = journal.append(&entry)
+            && let Err(trouble) = journal.append(entry)
         {
             let event =
                 Event { at: self.clock.now(), kind: EventKind::Warning, detail: format!("{trouble}; the session goes on in memory") };
             self.recorder.apply(&Entry::Event(event));
         }
-        self.recorder.apply(&entry);
+        self.recorder.apply(entry);
     }
 
     /// Notes something that happened.
     pub(super) fn event(&mut self, kind: EventKind, detail: impl Into<String>) {
         let event = Event { at: self.clock.now(), kind, detail: detail.into() };
         tracing::info!(kind = kind.name(), "{}", event.detail);
-        self.apply(Entry::Event(event));
+        self.apply(&Entry::Event(event));
     }
 
     /// Notes a change of phase and publishes it.
     pub(super) fn phase(&mut self, phase: Phase) {
         if self.phase != phase {
             self.phase = phase;
-            self.apply(Entry::Phase { at: self.clock.now(), phase });
+            self.apply(&Entry::Phase { at: self.clock.now(), phase });
             self.event(EventKind::Phase, phase.name());
         }
         self.publish();
@@ -71,14 +71,14 @@ impl Scribe {
     /// Notes what has become known about the target.
     pub(super) fn target(&mut self, change: impl FnOnce(&mut TargetFacts)) {
         change(&mut self.target);
-        self.apply(Entry::Target(self.target.clone()));
+        self.apply(&Entry::Target(self.target.clone()));
     }
 
     /// Notes why the session stops; the first reason stands.
     pub(super) fn stop(&mut self, reason: StopReason) {
         if self.stop_reason.is_none() {
             self.event(EventKind::Note, reason.in_words());
-            self.apply(Entry::Stop(reason.clone()));
+            self.apply(&Entry::Stop(reason.clone()));
             self.stop_reason = Some(reason);
         }
     }
@@ -90,11 +90,11 @@ impl Scribe {
 
     /// Notes a complete second, what it cost, and what everything so far shows.
     pub(super) fn second(&mut self, bucket: Bucket, cost: impl FnOnce(&Recording) -> Cost) {
-        self.apply(Entry::Bucket(Box::new(bucket)));
+        self.apply(&Entry::Bucket(Box::new(bucket)));
         let recording = self.recording();
         let cost = cost(&recording);
         if cost != recording.cost {
-            self.apply(Entry::Cost(cost));
+            self.apply(&Entry::Cost(cost));
         }
         self.assess();
     }

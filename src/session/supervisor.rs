@@ -18,7 +18,8 @@ use crate::load::engine::panic_text;
 use crate::load::{Clock, Rate};
 use crate::plan::Plan;
 use crate::report::{
-    Cost, Entry, EventKind, JOURNAL_SCHEMA, Phase, Recording, SessionFacts, StopReason, WorkloadFacts, WriteError, document, write_new,
+    Cost, Entry, EventKind, JOURNAL_SCHEMA, Phase, Recording, SessionFacts, StopReason, TargetLedger, WorkloadFacts, WriteError, document,
+    write_new,
 };
 use crate::table::Control;
 
@@ -80,20 +81,32 @@ pub(super) struct Session {
     pub(super) control: Option<Control>,
     /// Units consumed by seeding.
     pub(super) seed_units: f64,
+    /// What the simulated endpoint had counted when seeding was done.
+    pub(super) seeded: TargetLedger,
     snapshots: u32,
 }
 
 /// Runs a session to its end. Never panics and never leaves a table behind without saying so.
 pub async fn run(config: SessionConfig, clock: Clock, desk: Desk) -> Outcome {
     let scribe = Scribe::new(clock, desk.recordings.clone());
-    let mut session =
-        Session { config, clock, desk, scribe, early: Early::default(), server: None, control: None, seed_units: 0.0, snapshots: 0 };
+    let mut session = Session {
+        config,
+        clock,
+        desk,
+        scribe,
+        early: Early::default(),
+        server: None,
+        control: None,
+        seed_units: 0.0,
+        seeded: TargetLedger::default(),
+        snapshots: 0,
+    };
     session.begin();
     // A fault of the session itself must not keep it from tearing down what it created.
-    if let Err(panic) = caught(session.measure()).await {
+    if let Err(panic) = caught(Box::pin(session.measure())).await {
         session.fail(format!("the session panicked: {panic}"));
     }
-    let left_behind = match caught(session.tear_down()).await {
+    let left_behind = match caught(Box::pin(session.tear_down())).await {
         Ok(left_behind) => left_behind,
         Err(panic) => Some(session.leftover(&format!("the teardown panicked: {panic}"))),
     };
@@ -133,8 +146,8 @@ impl Session {
             Some(Err(error)) => self.scribe.event(EventKind::Warning, format!("no journal is kept: {error}")),
             None => {}
         }
-        self.scribe.apply(Entry::Session { schema: JOURNAL_SCHEMA.to_owned(), session, workload });
-        self.scribe.apply(Entry::Cost(Cost {
+        self.scribe.apply(&Entry::Session { schema: JOURNAL_SCHEMA.to_owned(), session, workload });
+        self.scribe.apply(&Entry::Cost(Cost {
             write_usd_per_million: price.map(|price| price.write),
             read_usd_per_million: price.map(|price| price.read),
             usd: price.map(|_| 0.0),
@@ -143,24 +156,22 @@ impl Session {
     }
 
     async fn measure(&mut self) {
-        match self.provision().await {
-            Ok(endpoint) => {
-                if let Err(Stopped) = self.load(endpoint).await {
-                    tracing::info!("load stopped");
-                }
-            }
-            Err(Stopped) => tracing::info!("stopped while provisioning"),
-        }
+        // Either way the reason is noted, and the teardown follows.
+        let stopped = match Box::pin(self.provision()).await {
+            Ok(reach) => Box::pin(self.load(reach)).await,
+            Err(stopped) => Err(stopped),
+        };
+        tracing::info!(?stopped, "measured");
     }
 
     fn end(mut self, left_behind: Option<String>) -> Outcome {
         self.scribe.assess();
         let at = self.scribe.now();
-        self.scribe.apply(Entry::End { at, ended_at: rfc3339(self.clock.wall(at)) });
+        self.scribe.apply(&Entry::End { at, ended_at: rfc3339(self.clock.wall(at)) });
         let failed = matches!(self.scribe.stop_reason, Some(StopReason::Failed(_)));
         let over = if failed { Phase::Failed } else { Phase::Finished };
         self.scribe.phase = over;
-        self.scribe.apply(Entry::Phase { at, phase: over });
+        self.scribe.apply(&Entry::Phase { at, phase: over });
         self.scribe.close_journal();
         let recording = self.scribe.recording();
         let written = self
@@ -187,7 +198,7 @@ impl Session {
 
     /// Waits for something while commands are taken and the screen is kept up to date.
     pub(super) async fn wait_for<T>(&mut self, future: impl Future<Output = T>) -> Result<T, Stopped> {
-        tokio::pin!(future);
+        let mut future = Box::pin(future);
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -212,7 +223,7 @@ impl Session {
                 self.early.paused = false;
                 self.early.plan = None;
                 let at = self.scribe.now();
-                self.scribe.apply(Entry::Requested(crate::load::Setpoint { rate: Some(rate), at }));
+                self.scribe.apply(&Entry::Requested(crate::load::Setpoint { rate: Some(rate), at }));
                 self.scribe.event(EventKind::Requested, format!("{rate}/s, once the table is ACTIVE"));
             }
             Some(Command::Pause) => self.early.paused = true,
@@ -271,7 +282,7 @@ impl Session {
 
 /// Runs a future to its end, or to its panic.
 async fn caught<T>(future: impl Future<Output = T>) -> Result<T, String> {
-    tokio::pin!(future);
+    let mut future = Box::pin(future);
     poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
         Ok(Poll::Pending) => Poll::Pending,
         Ok(Poll::Ready(done)) => Poll::Ready(Ok(done)),

@@ -8,7 +8,7 @@ use tokio::time::interval;
 use super::ledger;
 use super::remote::Command;
 use super::supervisor::{BEAT, Session};
-use crate::report::{Entry, EventKind, Phase};
+use crate::report::{Entry, EventKind, Phase, removal};
 
 impl Session {
     /// Deletes the table. Returns what was left behind, as a sentence with the command that removes it.
@@ -30,7 +30,7 @@ impl Session {
             return;
         }
         match ledger::ask(address, table).await {
-            Ok(ledger) => self.scribe.apply(Entry::TargetLedger(ledger)),
+            Ok(ledger) => self.scribe.apply(&Entry::TargetLedger(ledger.since(&self.seeded))),
             Err(why) => self.scribe.event(EventKind::Warning, format!("the simulated endpoint's own count is not known: {why}")),
         }
     }
@@ -40,7 +40,7 @@ impl Session {
         if !self.scribe.target.created_by_session {
             return None;
         }
-        let Some(control) = self.control.clone() else { return None };
+        let control = self.control.clone()?;
         self.scribe.phase(Phase::Deleting);
         let answered = Cell::new(false);
         let deleted = {
@@ -80,14 +80,10 @@ impl Session {
     /// Says loudly what may be left, and how to remove it.
     pub(super) fn leftover(&mut self, why: &str) -> String {
         let target = &self.scribe.target;
-        let endpoint = match target.kind {
-            crate::report::TargetKind::Aws => String::new(),
-            _ => format!(" --endpoint-url {}", target.endpoint),
+        let left = match removal(target.kind, &target.table, &target.region, &target.endpoint) {
+            Some(command) => format!("table {} may still exist ({why}); delete it with: {command}", target.table),
+            None => format!("table {} was not deleted ({why}); it ends with the simulated endpoint", target.table),
         };
-        let left = format!(
-            "table {} may still exist ({why}); delete it with: aws dynamodb delete-table --table-name {} --region {}{endpoint}",
-            target.table, target.table, target.region
-        );
         self.scribe.event(EventKind::Error, left.clone());
         left
     }

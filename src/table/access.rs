@@ -42,10 +42,10 @@ pub enum Access {
         /// `--profile`.
         profile: Option<String>,
     },
-    /// Real DynamoDB, with the standard chains.
+    /// Real DynamoDB, with the standard credential chain.
     Aws {
-        /// `--region`.
-        region: Option<String>,
+        /// `--region`, or what the standard chain found.
+        region: String,
         /// `--profile`.
         profile: Option<String>,
     },
@@ -83,13 +83,8 @@ impl Control {
                 Ok(control)
             }
             Access::Aws { region, profile } => {
-                if let Some(region) = region {
-                    check_region(region).map_err(|_| TableError::NotARegion(region.clone()))?;
-                }
-                let config = load(region.as_deref(), profile.as_deref()).await;
-                let region = config.region().ok_or(TableError::NoRegion)?.to_string();
-                check_region(&region).map_err(|_| TableError::NotARegion(region.clone()))?;
-                let control = Self::build(effective_endpoint(&region), region, provider(&config)?, https());
+                let config = load(Some(region), profile.as_deref()).await;
+                let control = Self::build(effective_endpoint(region), region.clone(), provider(&config)?, https());
                 control.identity().await?;
                 Ok(control)
             }
@@ -138,6 +133,14 @@ impl Control {
         };
         Ok((Arc::new(identity), credentials.expiry()))
     }
+}
+
+/// The region that the standard chain finds: environment, profile, instance. Blocks; for use before anything runs.
+pub fn find_region(profile: Option<&str>) -> Option<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+    let found = runtime.block_on(async { tokio::time::timeout(CREDENTIALS_TIMEOUT, load(None, profile)).await });
+    runtime.shutdown_background();
+    found.ok()?.region().map(ToString::to_string)
 }
 
 async fn load(region: Option<&str>, profile: Option<&str>) -> SdkConfig {

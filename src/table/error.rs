@@ -12,12 +12,6 @@ pub enum TableError {
         "no AWS credentials: {0}; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile with --profile, or try without an account: throttlescope run --target embedded"
     )]
     NoCredentials(String),
-    /// No region was found.
-    #[error("no AWS region; name one, for example --region us-east-1")]
-    NoRegion,
-    /// What was named is not a region.
-    #[error("`{0}` is not an AWS region; type for example --region us-east-1")]
-    NotARegion(String),
     /// The endpoint did not answer.
     #[error("cannot reach {endpoint}: {why}; check the endpoint, the region and the network")]
     Unreachable {

@@ -7,8 +7,8 @@ mod lifecycle;
 mod seed;
 mod spec;
 
-pub use access::{Access, Control, check_region};
+pub use access::{Access, Control, check_region, find_region};
 pub use error::TableError;
 pub use lifecycle::{Activated, Described};
-pub use seed::SeedProgress;
+pub use seed::Seeded;
 pub use spec::{Billing, TableSpec, check_name};

@@ -15,9 +15,9 @@ const BATCH: u64 = 25;
 /// Seeding may take this long; 1,000 items need a second.
 const SEED_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How far seeding is.
+/// What seeding did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SeedProgress {
+pub struct Seeded {
     /// Items written.
     pub written: u64,
     /// Items asked for.
@@ -28,10 +28,10 @@ pub struct SeedProgress {
 
 impl Control {
     /// Writes the workload's items. Unprocessed items are asked again, after a pause, until all are written.
-    pub async fn seed(&self, name: &str, workload: &Workload, mut progress: impl FnMut(SeedProgress)) -> Result<SeedProgress, TableError> {
+    pub async fn seed(&self, name: &str, workload: &Workload) -> Result<Seeded, TableError> {
         let start = Instant::now();
         let filler: String = ('a'..='z').cycle().take(workload.payload_bytes()).collect();
-        let mut done = SeedProgress { items: workload.items, ..SeedProgress::default() };
+        let mut done = Seeded { items: workload.items, ..Seeded::default() };
         let mut next = 0;
         let mut waiting: Vec<WriteRequest> = Vec::new();
         let mut pause = Duration::from_millis(50);
@@ -73,7 +73,6 @@ impl Control {
                     error => return Err(error),
                 },
             }
-            progress(done);
             if !waiting.is_empty() {
                 sleep(pause).await;
             }
