@@ -1,5 +1,7 @@
 //! A lane: one connection, opened when it is first needed and again whenever the old one is no longer usable.
 
+use std::error::Error as _;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -83,7 +85,7 @@ impl WireLane {
         let (head, mut body) = response.into_parts();
         self.answer.clear();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| transport(&error))?;
+            let frame = frame.map_err(|error| cut_short(&error))?;
             if let Some(data) = frame.data_ref() {
                 if self.answer.len() + data.len() > LARGEST_BODY {
                     return Err(failure(FailureKind::Garbled, format!("the answer is longer than {LARGEST_BODY} bytes")));
@@ -113,13 +115,29 @@ impl Lane for WireLane {
 
 /// What a transport error amounts to.
 fn transport(error: &hyper::Error) -> Arc<Failure> {
+    let kind =
+        if error.is_parse() || error.is_parse_too_large() || error.is_parse_status() { FailureKind::Garbled } else { FailureKind::Closed };
+    failure(kind, in_full(error))
+}
+
+/// What an error amid a body amounts to: where the connection ended in order, the answer itself was too short.
+fn cut_short(error: &hyper::Error) -> Arc<Failure> {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    match cause {
+        Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) => {
+            failure(FailureKind::Garbled, in_full(error))
+        }
+        _ => transport(error),
+    }
+}
+
+/// An error with all that caused it.
+fn in_full(error: &hyper::Error) -> String {
     let mut message = error.to_string();
-    let mut source = std::error::Error::source(error);
+    let mut source = error.source();
     while let Some(cause) = source {
         message = format!("{message}: {cause}");
         source = cause.source();
     }
-    let kind =
-        if error.is_parse() || error.is_parse_too_large() || error.is_parse_status() { FailureKind::Garbled } else { FailureKind::Closed };
-    failure(kind, message)
+    message
 }
