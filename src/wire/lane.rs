@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use hyper::{Response, StatusCode};
+use hyper::{HeaderMap, Response, StatusCode};
 use tokio::time::Instant;
 
 use super::answer::{Classifier, LARGEST_BODY};
@@ -27,6 +27,10 @@ pub struct WireLane {
     classifier: Classifier,
     /// Taken out while a request is on it: a call that is abandoned half-way drops the connection with it.
     sender: Option<Sender>,
+    /// When it was last used.
+    used: Instant,
+    /// How long it may be idle, where the server said so.
+    idle_limit: Option<Duration>,
     body: BytesMut,
     answer: BytesMut,
 }
@@ -34,12 +38,23 @@ pub struct WireLane {
 impl WireLane {
     pub(super) fn new(endpoint: Endpoint, identities: Identities, template: Arc<Template>) -> Self {
         let signer = Signer::new(endpoint.authority(), endpoint.region(), identities);
-        Self { endpoint, template, signer, classifier: Classifier::default(), sender: None, body: BytesMut::new(), answer: BytesMut::new() }
+        Self {
+            endpoint,
+            template,
+            signer,
+            classifier: Classifier::default(),
+            sender: None,
+            used: Instant::now(),
+            idle_limit: None,
+            body: BytesMut::new(),
+            answer: BytesMut::new(),
+        }
     }
 
     /// A connection that can take a request now.
     async fn ready(&mut self) -> Result<(Sender, Option<Duration>), Arc<Failure>> {
-        if let Some(mut sender) = self.sender.take() {
+        let about_to_close = self.idle_limit.is_some_and(|limit| self.used.elapsed() >= limit);
+        if let Some(mut sender) = self.sender.take().filter(|_| !about_to_close) {
             // An idle connection that the server has closed says so here, before anything is sent on it.
             if !sender.is_closed() && sender.ready().await.is_ok() {
                 return Ok((sender, None));
@@ -77,12 +92,14 @@ impl WireLane {
         let outcome = self.read(response).await?;
         if sender.is_ready() || !sender.is_closed() {
             self.sender = Some(sender);
+            self.used = Instant::now();
         }
         Ok(outcome)
     }
 
     async fn read(&mut self, response: Response<Incoming>) -> Result<Outcome, Arc<Failure>> {
         let (head, mut body) = response.into_parts();
+        self.idle_limit = idle_limit(&head.headers);
         self.answer.clear();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| cut_short(&error))?;
@@ -113,6 +130,15 @@ impl Lane for WireLane {
     }
 }
 
+/// How long a connection may be idle before it is no longer used, by the server's `Keep-Alive: timeout=SECONDS`. A request
+/// that reached the server while it was closing would be lost, so the last second, or half, is left out.
+fn idle_limit(headers: &HeaderMap) -> Option<Duration> {
+    let said = headers.get("keep-alive")?.to_str().ok()?;
+    let seconds = said.split(',').find_map(|part| part.trim().strip_prefix("timeout="))?;
+    let timeout = Duration::from_secs(seconds.trim().parse::<u32>().ok()?.into());
+    Some(timeout - (timeout / 2).min(Duration::from_secs(1)))
+}
+
 /// What a transport error amounts to.
 fn transport(error: &hyper::Error) -> Arc<Failure> {
     let kind =
@@ -140,4 +166,25 @@ fn in_full(error: &hyper::Error) -> String {
         source = cause.source();
     }
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_left_before_the_server_said_it_would_close_it() {
+        let limit = |said: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("keep-alive", hyper::header::HeaderValue::from_static(said));
+            idle_limit(&headers)
+        };
+        assert_eq!(limit("timeout=5"), Some(Duration::from_secs(4)));
+        assert_eq!(limit("max=100, timeout=1"), Some(Duration::from_millis(500)));
+        assert_eq!(limit("timeout=0"), Some(Duration::ZERO));
+        for said in ["", "max=3", "timeout=soon", "timeout=-1", "timeout=99999999999"] {
+            assert_eq!(limit(said), None, "{said}");
+        }
+        assert_eq!(idle_limit(&HeaderMap::new()), None);
+    }
 }
