@@ -1,9 +1,11 @@
 //! Servers that answer items in every wrong way: each request ends within its bound and in its own class, and the table is
 //! deleted all the same.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::time::Duration;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use crate::stub::{ACCEPTED, After, Behaviour, Stub, text, until_closed, whole};
 use crate::support::{Ended, measure};
@@ -204,6 +206,25 @@ fn a_server_that_ends_every_connection_without_saying_so_costs_no_request() {
         stream.write_all(text(200, ACCEPTED).as_bytes())?;
         Ok(After::Close)
     });
+    all_accepted(&ended);
+}
+
+#[test]
+fn a_server_that_drops_what_comes_after_its_idle_time_is_not_sent_it() {
+    let answered = Mutex::new(HashMap::<_, Instant>::new());
+    let stub = Stub::start(Behaviour::items(move |stream, _| {
+        let client = stream.peer_addr()?;
+        let idle = answered.lock().expect("no panic").get(&client).map(Instant::elapsed);
+        if idle.is_some_and(|idle| idle > Duration::from_secs(4)) {
+            return Ok(After::Close);
+        }
+        stream.write_all(text(200, ACCEPTED).replacen("\r\n", "\r\nKeep-Alive: timeout=4\r\n", 1).as_bytes())?;
+        answered.lock().expect("no panic").insert(client, Instant::now());
+        Ok(After::Keep)
+    }));
+    let plan = "name = \"idle\"\nwindow = \"1s\"\npause = \"5s\"\nrates = [40, 40]\n";
+    let ended = measure(&stub.url, Some(plan), "");
+    ended.is_complete();
     all_accepted(&ended);
 }
 
