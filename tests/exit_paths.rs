@@ -70,9 +70,9 @@ fn cells(when: When) -> Vec<Cell> {
         return cells.collect();
     }
     // What stopped the session first stands: on a screen `q`, without one SIGTERM.
-    let first = |cell: Cell| match cell.screen {
-        true => Cell { code: 0, reason: "quit by key", ..cell },
-        false => Cell { code: 143, reason: "interrupted by SIGTERM", ..cell },
+    let first = |cell: Cell| {
+        let (code, reason) = if cell.screen { (0, "quit by key") } else { (143, "interrupted by SIGTERM") };
+        Cell { code, reason, ..cell }
     };
     cells.filter(|cell| cell.exit != Exit::Quit).map(first).collect()
 }
@@ -288,7 +288,7 @@ fn a_summary_that_nobody_reads_does_not_keep_the_process_from_ending() {
     let plan = place.file("plan.toml", SHORT);
     let (_reader, mut writer) = std::io::pipe().expect("a pipe");
     // As much as a pipe holds: there is no room for a summary.
-    std::io::Write::write_all(&mut writer, &[b'.'; 65_536]).expect("room");
+    std::io::Write::write_all(&mut writer, &vec![b'.'; 65_536]).expect("room");
     let mut program = Program::piped(&place, &["--endpoint-url", &target.url, "--plan", &plan], writer.into());
     program.see("finished");
     assert_eq!(target.tables(), Vec::<String>::new());
