@@ -11,7 +11,7 @@ use terminal_support::program::{Ended, Program, entered_and_left_once};
 use terminal_support::target::Target;
 
 /// A table that takes its time to come and to go.
-const SLOW_TABLE: &str = "[table]\nactivation_s = 2\ndeletion_s = 0.5\n";
+const SLOW_TABLE: &str = "[table]\nactivation_s = 4\ndeletion_s = 0.5\n";
 /// A table that is there soon.
 const TABLE: &str = "[table]\nactivation_s = 0.5\ndeletion_s = 0.5\n";
 /// Requests that stay in flight for long, so that there is something to drain.
