@@ -40,12 +40,16 @@ fn a_table_whose_creation_was_answered_with_a_page_is_deleted() {
 }
 
 #[test]
-fn a_creation_that_was_refused_is_said_in_the_words_of_the_service() {
+fn a_table_that_was_there_before_is_somebody_elses_and_stays() {
     let refuse = |stream: &mut std::net::TcpStream, _| {
-        whole(stream, 400, r#"{"__type":"com.amazonaws.dynamodb.v20120810#LimitExceededException","message":"Subscriber limit exceeded"}"#)
+        whole(stream, 400, r#"{"__type":"com.amazonaws.dynamodb.v20120810#ResourceInUseException","message":"Table already exists: t"}"#)
     };
     let (stub, ended) = measured(Behaviour { create: Some(Box::new(refuse)), ..Behaviour::default() });
-    failed_cleanly(&stub, &ended, "LimitExceededException: Subscriber limit exceeded");
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    assert!(ended.said.contains("ResourceInUseException: Table already exists: t"), "{}", ended.said);
+    assert_eq!((ended.total("offered"), stub.items(), stub.deletes()), (0, 0, 0));
+    assert!(stub.has_table());
+    assert_eq!(ended.document["target"]["created_by_session"], false);
 }
 
 #[test]
