@@ -11,7 +11,7 @@ use terminal_support::program::{Ended, Program, entered_and_left_once};
 use terminal_support::target::Target;
 
 /// A table that takes its time to come and to go.
-const SLOW_TABLE: &str = "[table]\nactivation_s = 2\ndeletion_s = 0.5\n";
+const SLOW_TABLE: &str = "[table]\nactivation_s = 4\ndeletion_s = 0.5\n";
 /// A table that is there soon.
 const TABLE: &str = "[table]\nactivation_s = 0.5\ndeletion_s = 0.5\n";
 /// Requests that stay in flight for long, so that there is something to drain.
@@ -70,9 +70,9 @@ fn cells(when: When) -> Vec<Cell> {
         return cells.collect();
     }
     // What stopped the session first stands: on a screen `q`, without one SIGTERM.
-    let first = |cell: Cell| match cell.screen {
-        true => Cell { code: 0, reason: "quit by key", ..cell },
-        false => Cell { code: 143, reason: "interrupted by SIGTERM", ..cell },
+    let first = |cell: Cell| {
+        let (code, reason) = if cell.screen { (0, "quit by key") } else { (143, "interrupted by SIGTERM") };
+        Cell { code, reason, ..cell }
     };
     cells.filter(|cell| cell.exit != Exit::Quit).map(first).collect()
 }
@@ -262,10 +262,16 @@ fn a_killed_session_leaves_a_journal_that_names_its_table() {
 fn a_terminal_that_nobody_reads_stalls_neither_the_load_nor_the_end() {
     let (target, place) = (Target::start(TABLE), Place::new());
     let mut program = Program::unread(&place, &["--endpoint-url", &target.url, "--rate", "50"]);
-    // By the tenth second of load the screen has long filled what the terminal holds.
-    terminal_support::wait_for(|| place.journal_text().matches("\"bucket\"").count() >= 10, || place.journal_text());
+    let seconds = || place.journal_text().matches("\"bucket\"").count();
+    terminal_support::wait_for(|| seconds() >= 3, || place.journal_text());
+    for _repaint in 0..12 {
+        program.press("\u{c}");
+    }
+    let so_far = seconds();
+    terminal_support::wait_for(|| seconds() >= so_far + 5, || format!("more load while nobody reads: {}", place.journal_text()));
     program.signal(Signal::TERM);
     let ended = program.end();
+    assert!(!ended.said.contains("\u{1b}[?1049l"), "there was room to leave the screen: it was never stuck");
     assert!(program.is_cooked(), "keys stay raw for whoever uses the terminal next");
     nothing_is_left(&target, &place, &ended, 143, "interrupted by SIGTERM");
 }
@@ -288,7 +294,7 @@ fn a_summary_that_nobody_reads_does_not_keep_the_process_from_ending() {
     let plan = place.file("plan.toml", SHORT);
     let (_reader, mut writer) = std::io::pipe().expect("a pipe");
     // As much as a pipe holds: there is no room for a summary.
-    std::io::Write::write_all(&mut writer, &[b'.'; 65_536]).expect("room");
+    std::io::Write::write_all(&mut writer, &vec![b'.'; 65_536]).expect("room");
     let mut program = Program::piped(&place, &["--endpoint-url", &target.url, "--plan", &plan], writer.into());
     program.see("finished");
     assert_eq!(target.tables(), Vec::<String>::new());
@@ -300,4 +306,14 @@ fn a_summary_that_nobody_reads_does_not_keep_the_process_from_ending() {
         || "its end".to_owned(),
     );
     assert_eq!(program.end().code, 143);
+}
+
+#[test]
+fn a_screen_that_is_killed_is_seen_to_leave_the_terminal_raw() {
+    let (target, place) = (Target::start(TABLE), Place::new());
+    let mut program = Program::on_screen(&place, &["--endpoint-url", &target.url, "--rate", "50"], &[]);
+    program.see("RUNNING");
+    program.signal(Signal::KILL);
+    program.end();
+    assert!(!program.is_cooked(), "what every other test asks here, none of them could see");
 }

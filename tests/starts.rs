@@ -16,7 +16,7 @@ fn without_a_terminal_the_program_runs_headless_and_writes_no_escape_code() {
     let place = Place::new();
     let ended = Program::without_screen(&place, &SHORT).end();
     assert_eq!(ended.code, 0, "{}", ended.said);
-    assert!(ended.said.contains("SIMULATED running") && ended.out.starts_with("SIMULATED:"), "{}\n{}", ended.said, ended.out);
+    assert!(ended.said.contains("SIMULATED finished") && ended.out.starts_with("SIMULATED:"), "{}\n{}", ended.said, ended.out);
     assert!(!ended.said.contains('\u{1b}') && !ended.out.contains('\u{1b}'));
     assert_eq!(place.document()["target"]["simulated"], true);
 }
@@ -36,7 +36,7 @@ fn on_a_dumb_terminal_the_program_runs_headless_and_writes_no_escape_code() {
     let mut program = Program::on_screen(&place, &SHORT, &[("TERM", "dumb")]);
     let ended = program.end();
     assert_eq!(ended.code, 0, "{}", ended.said);
-    assert!(ended.said.contains("SIMULATED running") && ended.said.contains("session document:"), "{}", ended.said);
+    assert!(ended.said.contains("SIMULATED finished") && ended.said.contains("session document:"), "{}", ended.said);
     assert!(!ended.said.contains('\u{1b}'), "{:?}", ended.said);
     assert!(program.is_cooked());
     place.document();

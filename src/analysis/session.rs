@@ -110,13 +110,8 @@ fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, sessio
         if let Some((window, _)) = pairs().rfind(of_bound) {
             evidence.push(reasons(load, window));
         }
-        // A client that fell short below a rate that the service refuses contradicts it.
-        let lowest = session.clean_below_per_s.unwrap_or(f64::INFINITY);
-        let contradicted = ours.iter().any(|(w, one)| kind(one) == VerdictKind::ClientBound && w.spec.rate.per_s() < lowest);
-        if contradicted {
-            evidence.push("the client itself fell short at a lower rate than that".to_owned());
-        }
-        if contradicted { VerdictKind::Inconclusive } else { VerdictKind::ServiceBound }
+        // A window in which the client fell short says nothing of the service; those in which it kept its schedule stand.
+        VerdictKind::ServiceBound
     } else if client > 0 {
         evidence.push(format!("the client fell short in {client} of {} windows and the service refused steadily in none", ours.len()));
         VerdictKind::ClientBound

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
+use portable_pty::{CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::place::{PROGRAM, Place};
@@ -56,8 +56,13 @@ pub(crate) struct Ended {
 
 struct Terminal {
     master: Box<dyn MasterPty + Send>,
+    /// Open until the program has ended: with its last user a terminal would forget its modes, and whether they were restored.
+    slave: Option<Box<dyn SlavePty + Send>>,
     keys: Box<dyn Write + Send>,
-    cooked: String,
+    /// Its modes before the program came.
+    before: String,
+    /// Its modes once the program had ended.
+    after: Option<String>,
 }
 
 /// The program while it runs. Dropping it kills it.
@@ -94,9 +99,8 @@ impl Program {
         }
         let _starting = starting();
         let pty = native_pty_system().openpty(SIZE).expect("a pty");
-        let cooked = modes(pty.master.as_ref());
+        let before = modes(pty.master.as_ref());
         let process = pty.slave.spawn_command(command).expect("the program");
-        drop(pty.slave);
         let close = Arc::new(AtomicBool::new(false));
         let (said, readers) = if read {
             let (said, reader) = Words::from(pty.master.try_clone_reader().expect("a reader"), &close);
@@ -105,7 +109,7 @@ impl Program {
             (Words::default(), Vec::new())
         };
         let keys = pty.master.take_writer().expect("a writer");
-        let terminal = Some(Terminal { master: pty.master, keys, cooked });
+        let terminal = Some(Terminal { master: pty.master, slave: Some(pty.slave), keys, before, after: None });
         Self { process, terminal, said, out: Words::default(), close, readers }
     }
 
@@ -193,9 +197,9 @@ impl Program {
         }
     }
 
-    /// Whether the terminal's input and output modes are what they were before the program came.
+    /// Whether the program, now ended, left the terminal's input and output modes as they were before it came.
     pub(crate) fn is_cooked(&self) -> bool {
-        self.terminal.as_ref().is_some_and(|terminal| modes(terminal.master.as_ref()) == terminal.cooked)
+        self.terminal.as_ref().is_some_and(|terminal| terminal.after.as_ref() == Some(&terminal.before))
     }
 
     /// Waits for its end and for its last word.
@@ -209,6 +213,14 @@ impl Program {
                 )
             },
         );
+        if let Some(terminal) = &mut self.terminal {
+            terminal.after = Some(modes(terminal.master.as_ref()));
+            terminal.slave = None;
+            if self.readers.is_empty() {
+                let (said, reader) = Words::from(terminal.master.try_clone_reader().expect("a reader"), &self.close);
+                (self.said, self.readers) = (said, vec![reader]);
+            }
+        }
         for reader in self.readers.drain(..) {
             reader.join().expect("a reader");
         }

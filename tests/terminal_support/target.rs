@@ -94,7 +94,7 @@ impl Script {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (answer, notes) = (answer.clone(), Arc::clone(&notes));
-                std::thread::spawn(move || serve(stream, &answer, &notes));
+                std::thread::spawn(move || serve(&stream, &answer, &notes));
             }
         });
         Self { url, asked }
@@ -106,7 +106,7 @@ impl Script {
     }
 }
 
-fn serve(stream: TcpStream, answer: &impl Fn(&str) -> Say, asked: &Mutex<Vec<String>>) -> Option<()> {
+fn serve(mut stream: &TcpStream, answer: &impl Fn(&str) -> Say, asked: &Mutex<Vec<String>>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
         let (mut operation, mut length) = (String::new(), 0);
@@ -132,7 +132,7 @@ fn serve(stream: TcpStream, answer: &impl Fn(&str) -> Say, asked: &Mutex<Vec<Str
             Say::This(status, body) => {
                 let head =
                     format!("HTTP/1.1 {status} x\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: {}\r\n\r\n", body.len());
-                (&stream).write_all((head + body).as_bytes()).ok()?;
+                stream.write_all((head + body).as_bytes()).ok()?;
             }
             Say::Nothing => std::thread::sleep(Duration::from_secs(3_600)),
         }
