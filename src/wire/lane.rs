@@ -136,7 +136,7 @@ fn idle_limit(headers: &HeaderMap) -> Option<Duration> {
     let said = headers.get("keep-alive")?.to_str().ok()?;
     let seconds = said.split(',').find_map(|part| part.trim().strip_prefix("timeout="))?;
     let timeout = Duration::from_secs(seconds.trim().parse::<u32>().ok()?.into());
-    Some(timeout - (timeout / 2).min(Duration::from_secs(1)))
+    Some(timeout.saturating_sub((timeout / 2).min(Duration::from_secs(1))))
 }
 
 /// What a transport error amounts to.
