@@ -103,11 +103,6 @@ impl Snapshot {
         self.windows.last().filter(|window| window.end.is_none())
     }
 
-    /// The window with this number.
-    pub fn window(&self, id: WindowId) -> Option<&Arc<Window>> {
-        self.windows.iter().rev().find(|window| window.spec.id == id)
-    }
-
     /// Whether a setpoint was asked for that is not in force yet.
     pub fn is_adjusting(&self) -> bool {
         self.requested.map(|s| s.rate) != self.applied.map(|s| s.rate)

@@ -78,12 +78,7 @@ impl Session {
         }
         self.seeding_is_past = true;
         let asked = Instant::now();
-        let known = self
-            .wait_for({
-                let control = control.clone();
-                async move { control.describe(&table).await }
-            })
-            .await?;
+        let known = self.wait_for(control.describe(&table)).await?;
         self.or_fail(known)?;
         Ok(Reach { endpoint, identities, round_trip: asked.elapsed() })
     }
@@ -100,10 +95,7 @@ impl Session {
         self.scribe.phase(Phase::Creating);
         self.scribe.sync_journal();
         self.create_is_open = true;
-        let mut creating = Box::pin({
-            let control = control.clone();
-            async move { control.create(&spec).await }
-        });
+        let mut creating = Box::pin(control.create(&spec));
         let answered = self.wait_for(&mut creating).await;
         let (asked, stopped) = match answered {
             Ok(asked) => (asked, false),
@@ -122,12 +114,7 @@ impl Session {
         if stopped {
             return Err(Stopped);
         }
-        let activated = self
-            .wait_for({
-                let control = control.clone();
-                async move { control.wait_active(&name, created).await }
-            })
-            .await?;
+        let activated = self.wait_for(control.wait_active(&name, created)).await?;
         let activated = self.or_fail(activated)?;
         self.scribe.target(|target| {
             target.time_to_active_s = Some(activated.took.as_secs_f64());
@@ -141,12 +128,7 @@ impl Session {
 
     /// Measures a table that is there, without changing it.
     async fn adopt(&mut self, control: &Control, name: &str) -> Result<(), Stopped> {
-        let described = self
-            .wait_for({
-                let (control, name) = (control.clone(), name.to_owned());
-                async move { control.describe(&name).await }
-            })
-            .await?;
+        let described = self.wait_for(control.describe(name)).await?;
         let Some(table) = self.or_fail(described)? else {
             self.fail(crate::table::TableError::NoSuchTable(name.to_owned()).to_string());
             return Err(Stopped);
@@ -180,10 +162,7 @@ impl Session {
         let workload = self.workload();
         // Until the service says what it took, and if it never does: the most it can be.
         self.seed_units = workload.items as f64 * units_per_request(Op::Write, workload.item_bytes, false);
-        let seeding = {
-            let (control, table) = (control.clone(), table.to_owned());
-            async move { control.seed(&table, &workload).await }
-        };
+        let seeding = control.seed(table, &workload);
         let seeded = self.wait_for(seeding).await?;
         let seeded = self.or_fail(seeded)?;
         self.seed_units = seeded.units;
@@ -205,12 +184,7 @@ impl Session {
 
     /// Credentials for the data plane; those that expire are looked up again while the session runs.
     async fn identities(&mut self, control: &Control) -> Result<Identities, Stopped> {
-        let found = self
-            .wait_for({
-                let control = control.clone();
-                async move { control.identity().await }
-            })
-            .await?;
+        let found = self.wait_for(control.identity()).await?;
         let (identity, expiry) = self.or_fail(found)?;
         let (sender, receiver) = watch::channel(identity);
         if expiry.is_some() {

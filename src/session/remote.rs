@@ -74,9 +74,4 @@ impl Remote {
     pub fn is_closed(&self) -> bool {
         self.commands.is_closed()
     }
-
-    /// Waits for the next recording. `false` when the session's end is gone.
-    pub async fn changed(&mut self) -> bool {
-        self.recordings.changed().await.is_ok()
-    }
 }

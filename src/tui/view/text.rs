@@ -170,13 +170,6 @@ impl Canvas<'_> {
         }
     }
 
-    /// Gives a whole row a role's style, keeping its text.
-    pub fn mark_row(&mut self, area: Rect, row: u16, role: Role) {
-        if row < area.height {
-            self.buffer.set_style(Rect { y: area.y + row, height: 1, ..area }, self.look.theme.style(role));
-        }
-    }
-
     /// A box in the middle with a title; returns the area inside.
     pub fn panel(&mut self, area: Rect, title: &str, width: u16, height: u16) -> Rect {
         let outer = super::super::layout::centred(area, width.saturating_add(4), height.saturating_add(3));
