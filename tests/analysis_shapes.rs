@@ -48,6 +48,27 @@ fn the_ceiling_plan_shows_four_thousand_and_one_second_of_burst() {
     }
 }
 
+/// A busy host holds a simulated target, or a garbage collector a real one, for a tenth of a second now and then: what one
+/// second lacks the next has too much. That is no change of level, wherever it falls.
+#[test]
+fn a_held_answer_is_no_change_of_level() {
+    let mut unknown = Vec::new();
+    for seed in 0..92u64 {
+        let rate = [5_000.0, 6_000.0, 8_000.0][seed as usize % 3];
+        let held = [0.03, 0.06, 0.12, 0.25][seed as usize / 23];
+        let at = 8.0 + (seed % 23) as f64 - held * [0.2, 0.5, 0.8][seed as usize % 3];
+        let mut bench = Bench::fresh_table(seed);
+        bench.pause(1);
+        bench.window_with(rate, 30, Client { target_stall: Some((at, at + held)), ..Client::default() });
+        let shown = assessed(&mut bench);
+        match shown.windows[0].sustained {
+            Some(e) => assert!((3_990.0..=4_010.0).contains(&e.per_s), "{rate}/s held {held} s at {at}: {:?}", shown.windows[0]),
+            None => unknown.push(format!("{rate}/s held {held} s at {at:.2}: {:?}", shown.windows[0].verdict.caveats)),
+        }
+    }
+    assert!(unknown.is_empty(), "{} of 92 unknown:\n{}", unknown.len(), unknown.join("\n"));
+}
+
 #[test]
 fn the_quick_plan_is_right_or_says_why_it_is_not_known() {
     for seed in 0..40 {

@@ -5,6 +5,8 @@
 //! explains it better than none (the CUSUM statistic, in units of the noise). The steady part starts after the last
 //! change that is found. Noise is measured on differences of neighbouring seconds, so that steps do not inflate it.
 
+use std::ops::Range;
+
 use crate::load::{Second, Window};
 
 /// No steady part is shorter than this many seconds, nor than a tenth of its window.
@@ -15,6 +17,8 @@ const SIGNIFICANT: f64 = 4.4;
 const HICCUP: f64 = 6.0;
 /// The first second of a level belongs to it unless it is off by this many standard deviations.
 const MIXED: f64 = 2.0;
+/// A level that is told in spite of odd seconds after it is at least this many times as long as they are.
+const TAIL_TO_LEVEL: f64 = 5.0;
 /// The shortest stretch looked at.
 const SHORTEST_STRETCH: usize = 4;
 
@@ -26,8 +30,24 @@ pub(super) fn whole_seconds(window: &Window) -> &[Second] {
     before.get(start..).unwrap_or_default()
 }
 
+/// The last level that held for at least `needed` seconds: where it starts and ends, in seconds of `settled` counts.
+///
+/// What follows it may be fewer than three seconds that differ: too few to be a level, so they do not unsay the one before.
+pub(super) fn last_level(settled: &[f64], needed: f64) -> Range<usize> {
+    let start = level_start(settled);
+    let tail = settled.len() - start;
+    if tail > 0 && (tail as f64) < SHORTEST_S {
+        let before = settled.get(..start).unwrap_or_default();
+        let earlier = level_start(before);
+        if (start - earlier) as f64 >= needed.max(TAIL_TO_LEVEL * tail as f64) {
+            return earlier..start;
+        }
+    }
+    start..settled.len()
+}
+
 /// Index of the first second after the last change of level.
-pub(super) fn last_level(counts: &[f64]) -> usize {
+fn level_start(counts: &[f64]) -> usize {
     let calm = without_hiccups(counts);
     let mut from = 0;
     // Each round moves the start; partitions are few, and a drift without end is cut short by the limit.
@@ -38,6 +58,29 @@ pub(super) fn last_level(counts: &[f64]) -> usize {
         }
     }
     from + usize::from(is_mixed(calm.get(from..).unwrap_or_default()))
+}
+
+/// The counts with what was counted a second late evened out: where one second lacks what the next has too much, as
+/// answers held across a second's edge do, both get their mean. No sum over both changes.
+pub(super) fn settled(counts: &[f64]) -> Vec<f64> {
+    let limit = HICCUP * noise(counts);
+    let mut settled = counts.to_vec();
+    // The first two may be the burst, which is no hiccup.
+    for at in 2..counts.len().saturating_sub(1) {
+        let Some([lacks, has]) = settled.get(at..at + 2).and_then(|pair| <[f64; 2]>::try_from(pair).ok()) else { break };
+        let about = settled.get(at.saturating_sub(3)..at).into_iter().chain(counts.get(at + 2..(at + 5).min(counts.len())));
+        let level = median(about.flatten().copied().collect());
+        let mean = f64::midpoint(lacks, has);
+        if lacks - level < -limit / 2.0 && has - level > limit / 2.0 && (mean - level).abs() <= limit / 2.0 {
+            settled.splice(at..at + 2, [mean, mean]);
+        }
+    }
+    settled
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    let at = values.len() / 2;
+    if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(at, f64::total_cmp).1 }
 }
 
 /// Whether the first second holds some of the level before: the second within which a change fell belongs to neither.
@@ -138,7 +181,7 @@ mod tests {
                     }
             })
             .collect();
-        assert_eq!(last_level(&counts), 20);
+        assert_eq!(level_start(&counts), 20);
         let split: Vec<f64> = (0..300)
             .map(|s| {
                 wobble(s)
@@ -151,26 +194,26 @@ mod tests {
                     }
             })
             .collect();
-        assert_eq!(last_level(&split), 200);
+        assert_eq!(level_start(&split), 200);
     }
 
     #[test]
     fn a_level_that_never_changes_starts_at_once() {
-        assert_eq!(last_level(&[4_000.0; 50]), 0);
-        assert_eq!(last_level(&(0..200).map(|s| 4_000.0 + wobble(s)).collect::<Vec<_>>()), 0);
-        assert_eq!(last_level(&[]), 0);
-        assert_eq!(last_level(&[7.0]), 0);
+        assert_eq!(level_start(&[4_000.0; 50]), 0);
+        assert_eq!(level_start(&(0..200).map(|s| 4_000.0 + wobble(s)).collect::<Vec<_>>()), 0);
+        assert_eq!(level_start(&[]), 0);
+        assert_eq!(level_start(&[7.0]), 0);
     }
 
     #[test]
     fn one_odd_second_is_no_change_of_level() {
         let counts: Vec<f64> = (0..60).map(|s| wobble(s) + if s == 30 { 1_000.0 } else { 4_000.0 }).collect();
-        assert_eq!(last_level(&counts), 0);
+        assert_eq!(level_start(&counts), 0);
     }
 
     #[test]
     fn a_drift_has_no_steady_part() {
         let counts: Vec<f64> = (0..100).map(|s| 4_000.0 + wobble(s) + 20.0 * s as f64).collect();
-        assert!(last_level(&counts) > 90);
+        assert!(level_start(&counts) > 90);
     }
 }

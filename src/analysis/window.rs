@@ -40,6 +40,8 @@ struct Steadiness {
     from_s: f64,
     /// Accepted per second of the steady part.
     counts: Vec<f64>,
+    /// Seconds after the steady part that differ from it, too few to be a level of their own.
+    odd_at_end: usize,
     /// Why there is no ceiling although there is throttling.
     caveat: Option<Caveat>,
     /// Share of intents throttled at the end.
@@ -139,7 +141,7 @@ fn steadiness(window: &Window, span_s: f64) -> Steadiness {
     let first = whole.iter().position(|s| s.counts.throttled > 0).unwrap_or(whole.len());
     let over_driven = whole.get(first..).unwrap_or_default();
     let accepted: Vec<f64> = over_driven.iter().map(|s| s.counts.accepted as f64).collect();
-    let none = |caveat| Steadiness { throttles: false, ceiling: None, from_s: 0.0, counts: Vec::new(), caveat, share: 0.0 };
+    let none = |caveat| Steadiness { throttles: false, ceiling: None, from_s: 0.0, counts: Vec::new(), odd_at_end: 0, caveat, share: 0.0 };
     if (over_driven.len() as f64) < needed {
         return none(None);
     }
@@ -148,9 +150,11 @@ fn steadiness(window: &Window, span_s: f64) -> Steadiness {
     if !is_steady_throttling(at_end) {
         return none(None);
     }
-    let from = steady::last_level(&accepted);
-    let level = over_driven.get(from..).unwrap_or_default();
-    let counts = accepted.get(from..).unwrap_or_default().to_vec();
+    let settled = steady::settled(&accepted);
+    let steady = steady::last_level(&settled, needed);
+    let odd_at_end = settled.len() - steady.end;
+    let level = over_driven.get(steady.clone()).unwrap_or_default();
+    let counts = settled.get(steady).unwrap_or_default().to_vec();
     let from_s = level.first().map_or(span_s, |s| s.start.since(window.spec.start).as_secs_f64());
     let enough = level.len() as f64 >= needed;
     let estimate = estimate::mean(&counts).filter(|_| enough);
@@ -162,7 +166,7 @@ fn steadiness(window: &Window, span_s: f64) -> Steadiness {
         None if !enough && over_driven.len() as f64 >= 2.0 * needed => Some(Caveat::NotStationary),
         None => Some(Caveat::TooShort),
     };
-    Steadiness { throttles: true, ceiling, from_s, counts, caveat, share }
+    Steadiness { throttles: true, ceiling, from_s, counts, odd_at_end, caveat, share }
 }
 
 fn throttled_share(seconds: &[Second]) -> f64 {
@@ -191,7 +195,13 @@ fn weigh(
     if steadiness.throttles {
         let mut evidence = vec![format!("{} of {rate}/s offered were throttled steadily to the end", percent(steadiness.share))];
         match so_far.sustained {
-            Some(e) => evidence.push(format!("accepted {} from {} on", estimate_in_words(e, ""), seconds(steadiness.from_s))),
+            Some(e) => {
+                let to = match steadiness.odd_at_end {
+                    0 => "on".to_owned(),
+                    odd => format!("to {}; after that it changed, for too short to be a level", seconds(span_s - odd as f64)),
+                };
+                evidence.push(format!("accepted {} from {} {to}", estimate_in_words(e, ""), seconds(steadiness.from_s)));
+            }
             None => evidence.push(match steadiness.caveat {
                 Some(Caveat::NotStationary) => format!("the accepted rate was still changing at the end of {length}"),
                 _ => format!("the steady part of {length} is too short to state a ceiling within 1 %"),

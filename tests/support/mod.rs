@@ -81,6 +81,8 @@ pub struct Client {
     pub timed_out: f64,
     /// Share of requests that take a quarter of a second.
     pub slow: f64,
+    /// The target does not run: what it gets in that span it answers at its end.
+    pub target_stall: Option<Span>,
 }
 
 impl Bench {
@@ -165,9 +167,10 @@ impl Bench {
                 pick -= p.share;
                 pick < 0.0
             });
-            let taken = self.partitions[which.unwrap_or(last)].takes(start + at);
+            let reached = client.target_stall.filter(|(from, to)| at >= *from && at < *to).map_or(at, |(_, to)| to);
+            let taken = self.partitions[which.unwrap_or(last)].takes(start + reached);
             let slow = if client.slow > 0.0 && self.dice.unit() < client.slow { 0.25 } else { 0.0 };
-            let done = (at + slow + 0.004 + 0.004 * self.dice.unit()).min(seconds as f64 + 0.5);
+            let done = (reached + slow + 0.004 + 0.004 * self.dice.unit()).min(seconds as f64 + 0.5);
             let cell = &mut cells[done as usize];
             let micros = ((done - at) * 1e6) as u64;
             let arrived = Offset::from_nanos(((start + done) * 1e9) as u64);
