@@ -7,6 +7,7 @@ pub mod classify;
 pub mod clock;
 pub mod counts;
 pub mod engine;
+mod lanes;
 pub mod latency;
 pub mod op;
 pub mod outcome;
