@@ -14,6 +14,7 @@ use super::rate::Offset;
 use super::shard::{Assignment, End, Order, Report, Shard};
 use super::target::Target;
 use super::tick::RunnerId;
+use super::usage::WaitedNanos;
 use super::workload::Workload;
 
 /// A setpoint takes effect this long after it was given, so that every shard has it before its instant and all change
@@ -37,6 +38,8 @@ pub struct EngineConfig {
     pub max_ops: Option<u64>,
     /// What is sent.
     pub workload: Workload,
+    /// Tells how long a shard's thread, which calls it, has waited for a core.
+    pub waited: WaitedNanos,
 }
 
 /// The running shards.
@@ -71,6 +74,7 @@ impl Engine {
                 late_limit: config.late_limit,
                 max_ops: config.max_ops,
                 workload: config.workload.clone(),
+                waited: config.waited,
             };
             let (order_sender, orders) = mpsc::unbounded_channel();
             let (target, reports) = (target(runner), reports.clone());

@@ -18,6 +18,7 @@ use super::rate::Offset;
 use super::recorder::{Finished, Recorder};
 use super::target::{Lane, Request, Target};
 use super::tick::{RunnerId, Setpoint, TICK, Tick};
+use super::usage::{Usage, WaitedNanos};
 use super::workload::Workload;
 
 /// An intent that is this late is handed over when the next answer comes, instead of when the timer wakes. Smaller would wake the
@@ -43,6 +44,8 @@ pub struct Assignment {
     pub max_ops: Option<u64>,
     /// What is sent.
     pub workload: Workload,
+    /// Tells how long its thread has waited for a core.
+    pub waited: WaitedNanos,
 }
 
 /// What a shard can be asked to do.
@@ -120,7 +123,7 @@ pub struct Shard<T: Target> {
     inbox: VecDeque<Order>,
     reports: mpsc::Sender<Report>,
     held: Option<Tick>,
-    cpu_before: u64,
+    usage_before: Usage,
     last_pass: Offset,
     said_exhausted: bool,
 }
@@ -170,7 +173,7 @@ impl<T: Target> Shard<T> {
             inbox: VecDeque::new(),
             reports,
             held: None,
-            cpu_before: thread_cpu_nanos(),
+            usage_before: Usage::of_this_thread(assignment.waited),
             last_pass: now,
             said_exhausted: false,
             assignment,
@@ -324,8 +327,8 @@ impl<T: Target> Shard<T> {
     fn close_tick(&mut self, end: Option<Offset>, at: Offset) -> Tick {
         let segment = self.pacer.in_force(at);
         let applied = Setpoint { rate: segment.load.map(|load| load.rate), at: segment.start };
-        let cpu = thread_cpu_nanos();
-        let used = cpu.saturating_sub(std::mem::replace(&mut self.cpu_before, cpu));
+        let usage = Usage::of_this_thread(self.assignment.waited);
+        let used = usage.since(std::mem::replace(&mut self.usage_before, usage));
         let mut recorder = self.shared.recorder.borrow_mut();
         match end {
             Some(end) => recorder.close_at(end, Some(applied), used),
@@ -401,10 +404,4 @@ async fn run_lane<L: Lane>(slot: Rc<Slot>, mut lane: L, shared: Rc<Shared>) {
             shared.wake.notify_one();
         }
     }
-}
-
-/// CPU time of this thread so far, in nanoseconds.
-fn thread_cpu_nanos() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
