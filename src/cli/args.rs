@@ -30,6 +30,13 @@ pub struct Cli {
 pub enum Command {
     /// Measure a table: live on a terminal, or without one.
     Run(Box<RunArgs>),
+    /// Tell, before anything is spent, whether this machine can measure from here what a plan asks.
+    ///
+    /// Measures what a request costs this client, the round trip to the endpoint, the clock offset, open files and cores, and
+    /// says what to change. It creates and writes nothing at the target: it asks it for DescribeTable, and offers its load to
+    /// a simulated endpoint of its own. Takes about seven seconds. Exit code: 0 if this machine can, 1 if it cannot or if that
+    /// could not be found out, 2 if the options do not fit together.
+    Doctor(Box<DoctorArgs>),
     /// Show what the plans offer: windows, duration, operations, worst-case cost.
     Plan {
         /// Which.
@@ -90,6 +97,25 @@ pub enum ReportFormat {
     Json,
 }
 
+/// Options of `doctor`: those of `run` that say what would be offered, and to what.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("headless", |arg| arg.hide(true)),
+    mut_arg("out", |arg| arg.hide(true)),
+    mut_arg("force", |arg| arg.hide(true)),
+    mut_arg("step", |arg| arg.hide(true)),
+    mut_arg("glyphs", |arg| arg.hide(true)),
+    mut_arg("theme", |arg| arg.hide(true))
+)]
+pub struct DoctorArgs {
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+    /// Options of `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
 /// Options of `embedded`.
 #[derive(Debug, Args)]
 pub struct EmbeddedArgs {
@@ -102,6 +128,9 @@ pub struct EmbeddedArgs {
     /// Allow an address that other machines can reach.
     #[arg(long)]
     pub allow_remote: bool,
+    /// End with whoever holds the other end of standard input.
+    #[arg(long, hide = true)]
+    pub until_stdin_ends: bool,
 }
 
 /// Options of the simulated endpoint.
