@@ -68,7 +68,7 @@ pub struct Calibration {
     /// The largest rate that the cores bear by what a request costs, whether or not it held, operations/s.
     pub bears_per_s: f64,
     /// Index of the clean burst at the highest rate.
-    best: Option<usize>,
+    pub(super) best: Option<usize>,
     /// Share of the machine's time that the hypervisor gave to others meanwhile, 0 to 1.
     pub stolen: Option<f64>,
 }

@@ -6,6 +6,8 @@ use crate::load::Rate;
 
 /// A service answers writes no sooner than this, however near it is.
 pub const SHORTEST_ROUND_TRIP: Duration = Duration::from_millis(10);
+/// The largest in-flight cap that can be asked for.
+pub const MOST_IN_FLIGHT: u32 = 65_536;
 /// Room for round trips that take longer than the usual one.
 pub const HEADROOM: f64 = 1.5;
 
@@ -32,6 +34,9 @@ impl Need {
         match self.open_files_allow {
             Some(allow) if allow < needed => Some(format!(
                 "it needs {needed} connections, and the open-file limit allows {allow}; raise `ulimit -n`, lower the rates, or move closer to the endpoint"
+            )),
+            _ if self.max_in_flight < needed && needed > MOST_IN_FLIGHT => Some(format!(
+                "it needs {needed} connections, and at most {MOST_IN_FLIGHT} requests may be in flight from one process; lower the rates, or move closer to the endpoint"
             )),
             _ if self.max_in_flight < needed => Some(format!(
                 "it needs {needed} connections, and at most {} requests may be in flight; type --max-in-flight {needed}, lower the rates, or move closer to the endpoint",
@@ -76,6 +81,8 @@ mod tests {
         assert_eq!((need.shortfall(), need.allowed()), (None, 500));
         let said = Need { max_in_flight: 100, ..need }.shortfall().expect("too few");
         assert!(said.contains("type --max-in-flight 300"), "{said}");
+        let far = Need { connections: 70_000, open_files_allow: None, ..need }.shortfall().expect("too few");
+        assert!(!far.contains("--max-in-flight") && far.contains("lower the rates"), "{far}");
         let said = Need { open_files_allow: Some(50), max_in_flight: 50, ..need }.shortfall().expect("too few");
         assert!(said.contains("raise `ulimit -n`"), "{said}");
     }

@@ -147,3 +147,131 @@ pub fn need(host: &Host, target: &Target, distance: &Distance, peak: Rate, max_i
         open_files_allow: host.open_files.connections(target.simulated),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+    use crate::doctor::{Burst, Dated, OpenFiles, text};
+    use crate::load::Counts;
+
+    fn burst(offered_per_s: f64, late: u64) -> Burst {
+        let offered = (offered_per_s / 2.0) as u64;
+        Burst {
+            offered_per_s,
+            counts: Counts { offered, accepted: offered, late, ..Counts::default() },
+            client_nanos: Some(35_000.0),
+            endpoint_nanos: Some(20_000.0),
+            schedule_error_p99_ms: Some(0.9),
+        }
+    }
+
+    /// A machine of two cores that holds 20,000/s, 2 ms from AWS.
+    fn example() -> Examination {
+        let mut distance = Distance {
+            round_trips: 40,
+            round_trip: Some(Duration::from_millis(2)),
+            round_trip_min: Some(Duration::from_micros(1_500)),
+            answer: Some((400, Some("ResourceNotFoundException".to_owned()))),
+            ..Distance::default()
+        };
+        let sent = UNIX_EPOCH + Duration::from_millis(1_800_000_000_500);
+        distance.clock.take(Dated { sent, received: sent + Duration::from_millis(2), date_s: 1_800_000_000 });
+        let bursts = vec![burst(4_000.0, 0), burst(20_000.0, 0)];
+        let calibration =
+            Calibration { shards: 1, bursts, holds_per_s: Some(20_000.0), bears_per_s: 20_000.0, best: Some(1), stolen: None };
+        Examination {
+            asked: Asked { plan: "ceiling".to_owned(), peak: Rate::per_second(8_000), op: Op::Write, item_bytes: 1_000, shards: 1 },
+            target: Target {
+                kind: "aws",
+                endpoint: "https://dynamodb.eu-north-1.amazonaws.com".to_owned(),
+                region: "eu-north-1".to_owned(),
+                simulated: false,
+            },
+            host: Host { cores: 2, quota_cores: None, load_average: None, open_files: OpenFiles { soft: Some(1_024), hard: Some(4_096) } },
+            distance,
+            need: Need { connections: 120, max_in_flight: 960, open_files_allow: Some(960) },
+            calibration: Ok(calibration),
+        }
+    }
+
+    fn flowed(found: &Examination) -> String {
+        let page = text(found);
+        assert!(page.lines().all(|line| line.len() <= 80), "{page}");
+        assert!(page.bytes().all(|b| b == b'\n' || (0x20..0x7f).contains(&b)), "{page}");
+        page.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_machine_that_can_is_told_so_in_one_sentence() {
+        let found = example();
+        assert_eq!(found.verdict(), Verdict { holds_per_s: Some(20_000.0), can: true, changes: vec![] });
+        let said = flowed(&found);
+        assert!(said.ends_with("OK: this machine can hold 20,000/s from here; the plan asks 8,000/s."), "{said}");
+        assert!(!said.contains("SIMULATED"), "{said}");
+    }
+
+    #[test]
+    fn a_rate_beyond_the_threads_asks_for_more_threads_and_beyond_the_cores_for_fewer_requests() {
+        let mut found = example();
+        found.asked.peak = Rate::per_second(30_000);
+        let said = found.verdict();
+        assert!(!said.can && said.changes[0].contains("type --shards 2"), "{said:?}");
+        assert!(flowed(&found).contains("NOT ENOUGH: this machine can hold 20,000/s from here; the plan asks 30,000/s."));
+        found.asked.shards = 2;
+        assert!(found.verdict().changes[0].contains("more cores"), "{:?}", found.verdict());
+    }
+
+    #[test]
+    fn a_machine_that_is_busy_is_told_from_one_that_is_too_small() {
+        let mut found = example();
+        found.calibration = found.calibration.map(|c| Calibration { holds_per_s: Some(4_000.0), best: Some(0), ..c });
+        let said = found.verdict();
+        assert!(!said.can && said.changes[0].contains("let other work on this machine end"), "{said:?}");
+        found.calibration =
+            found.calibration.map(|c| Calibration { holds_per_s: None, best: None, bursts: vec![burst(4_000.0, 999)], ..c });
+        let said = found.verdict();
+        assert!(!said.can && said.holds_per_s.is_none() && said.changes[0].contains("at no rate that was tried"), "{said:?}");
+        assert!(flowed(&found).contains("none of 4,000/s: 0 shed, 999 late"), "{}", flowed(&found));
+    }
+
+    #[test]
+    fn a_far_endpoint_bounds_the_rate_by_its_connections() {
+        let mut found = example();
+        found.distance.round_trip = Some(Duration::from_millis(100));
+        found.need = need(&found.host, &found.target, &found.distance, found.asked.peak, 960);
+        let said = found.verdict();
+        assert_eq!(said.holds_per_s.map(f64::round), Some(6_400.0));
+        assert!(said.changes[0].contains("it needs 1200 connections, and the open-file limit allows 960"), "{said:?}");
+    }
+
+    #[test]
+    fn a_clock_that_the_service_would_refuse_is_said_before_anything_is_sent() {
+        let mut found = example();
+        found.distance.clock = crate::doctor::Bracket::default();
+        let sent = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+        found.distance.clock.take(Dated { sent, received: sent + Duration::from_millis(2), date_s: 1_799_999_000 });
+        let said = found.verdict();
+        assert!(!said.can && said.changes[0].contains("set the clock"), "{said:?}");
+        assert!(flowed(&found).contains("NOT READY: this machine can hold 20,000/s from here; the plan asks 8,000/s."));
+        assert!(flowed(&found).contains("behind this machine's"));
+    }
+
+    #[test]
+    fn an_endpoint_that_is_something_else_is_not_fit_and_its_words_are_harmless() {
+        let mut found = example();
+        for (answer, part) in [
+            (Some((404, None)), "HTTP 404 without an error code"),
+            (Some((403, Some("UnrecognizedClientException".to_owned()))), "HTTP 403 (UnrecognizedClientException)"),
+            (Some((400, Some("\u{1b}[31m\u{202e}x".repeat(60)))), "HTTP 400 ("),
+        ] {
+            found.distance.answer = answer;
+            assert!(!found.verdict().can && flowed(&found).contains(part), "{}", flowed(&found));
+        }
+        found.distance = Distance { trouble: Some("no answer".to_owned()), ..Distance::default() };
+        assert!(flowed(&found).contains("NOT KNOWN: what this machine can hold from here could not be measured"));
+        found.calibration = Err("it did not start".to_owned());
+        assert!(flowed(&found).contains("the client could not be measured: it did not start"));
+    }
+}

@@ -5,6 +5,7 @@ mod drive;
 #[cfg(debug_assertions)]
 mod fault;
 pub mod guard;
+mod host;
 mod journal;
 mod ledger;
 mod provision;
