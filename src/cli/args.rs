@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::doctor::need::MOST_IN_FLIGHT;
 use crate::load::{Keys, Op, Rate};
 use crate::plan::parse_span;
 use crate::table::Billing;
@@ -227,7 +228,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "DUR", default_value = "100ms", value_parser = late_limit, help_heading = "Load")]
     pub late_limit: Duration,
     /// Most requests in flight. Default: 4096, or what the open-file limit allows.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), help_heading = "Load")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_IN_FLIGHT)), help_heading = "Load")]
     pub max_in_flight: Option<u32>,
     /// Load threads. Default: cores less one, at least one.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Load")]

@@ -93,7 +93,7 @@ async fn calibrated(
 ) -> Result<doctor::Calibration, String> {
     let program = std::env::current_exe().map_err(|e| format!("this program's own file is not known: {e}"))?;
     let endpoint = NullEndpoint::start(&program).await?;
-    doctor::calibrate(&endpoint, host, session.shards, workload, session.late_limit, target.elsewhere(), peak.per_s()).await
+    doctor::calibrate(&endpoint, host, session.shards, workload, session.late_limit, target.whereabouts(), peak.per_s()).await
 }
 
 /// The highest rate that is asked, its operation, and the name of the plan.

@@ -88,7 +88,7 @@ impl Calibration {
 
 /// Where the load goes once it is real: the simulated endpoint takes its CPU time from the same cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Elsewhere {
+pub enum Whereabouts {
     /// It does.
     Here,
     /// Another machine, or another process that is not reckoned with.
@@ -96,12 +96,12 @@ pub enum Elsewhere {
 }
 
 /// The rate that cores hold at a cost: no shard above [`USABLE`] of a core, and no more cores than there are.
-fn reckoned(host: &Host, shards: u32, target: Elsewhere, client_nanos: f64, endpoint_nanos: Option<f64>) -> f64 {
+fn reckoned(host: &Host, shards: u32, target: Whereabouts, client_nanos: f64, endpoint_nanos: Option<f64>) -> f64 {
     let cores = host.usable_cores();
     let away = USABLE * cores.min(f64::from(shards)) * 1e9 / client_nanos;
     match (target, endpoint_nanos) {
         // The endpoint has one thread.
-        (Elsewhere::Here, Some(endpoint)) => {
+        (Whereabouts::Here, Some(endpoint)) => {
             away.min(USABLE * cores * 1e9 / (client_nanos + endpoint)).min(USABLE * 1e9 / endpoint.max(1.0))
         }
         _ => away,
@@ -115,7 +115,7 @@ pub async fn calibrate(
     shards: u32,
     workload: Workload,
     late_limit: Duration,
-    target: Elsewhere,
+    target: Whereabouts,
     asked_per_s: f64,
 ) -> Result<Calibration, String> {
     let config = EngineConfig {
@@ -149,7 +149,7 @@ async fn find(
     reports: &mut Receiver<Report>,
     host: &Host,
     shards: u32,
-    target: Elsewhere,
+    target: Whereabouts,
     asked_per_s: f64,
 ) -> Result<(Vec<Burst>, Option<usize>), String> {
     let first = range.burst(FIRST, reports).await?;
@@ -304,12 +304,12 @@ mod tests {
     fn a_rate_is_reckoned_from_seven_tenths_of_a_core_per_shard_and_the_cores_there_are() {
         let host = Host { cores: 4, quota_cores: None, load_average: None, open_files: OpenFiles { soft: None, hard: None } };
         let held = |host: &Host, shards, target| reckoned(host, shards, target, 35_000.0, Some(70_000.0)).round() as u64;
-        assert_eq!(held(&host, 1, Elsewhere::Away), 20_000);
-        assert_eq!(held(&host, 3, Elsewhere::Away), 60_000);
-        assert_eq!(held(&host, 9, Elsewhere::Away), 80_000, "no more cores than there are");
-        assert_eq!(held(&Host { quota_cores: Some(0.5), ..host }, 3, Elsewhere::Away), 10_000);
-        assert_eq!(held(&host, 3, Elsewhere::Here), 10_000, "the simulated endpoint has one thread");
-        assert_eq!(held(&Host { cores: 1, ..host }, 3, Elsewhere::Here), 6_667, "and shares the only core");
+        assert_eq!(held(&host, 1, Whereabouts::Away), 20_000);
+        assert_eq!(held(&host, 3, Whereabouts::Away), 60_000);
+        assert_eq!(held(&host, 9, Whereabouts::Away), 80_000, "no more cores than there are");
+        assert_eq!(held(&Host { quota_cores: Some(0.5), ..host }, 3, Whereabouts::Away), 10_000);
+        assert_eq!(held(&host, 3, Whereabouts::Here), 10_000, "the simulated endpoint has one thread");
+        assert_eq!(held(&Host { cores: 1, ..host }, 3, Whereabouts::Here), 6_667, "and shares the only core");
     }
 
     #[test]

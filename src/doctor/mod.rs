@@ -11,7 +11,7 @@ mod probe;
 mod report;
 pub mod verdict;
 
-pub use calibration::{Burst, Calibration, Elsewhere, calibrate};
+pub use calibration::{Burst, Calibration, Whereabouts, calibrate};
 pub use clock::{Bracket, ClockOffset, Dated};
 pub use distance::{Distance, Survey};
 pub use endpoint::NullEndpoint;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::calibration::{Calibration, Elsewhere};
+use super::calibration::{Calibration, Whereabouts};
 use super::clock::ClockOffset;
 use super::distance::Distance;
 use super::host::Host;
@@ -44,8 +44,8 @@ pub struct Target {
 
 impl Target {
     /// Whether it takes CPU time from the same cores.
-    pub const fn elsewhere(&self) -> Elsewhere {
-        if self.simulated { Elsewhere::Here } else { Elsewhere::Away }
+    pub const fn whereabouts(&self) -> Whereabouts {
+        if self.simulated { Whereabouts::Here } else { Whereabouts::Away }
     }
 }
 

@@ -82,7 +82,11 @@ fn serve(mut stream: &TcpStream, manner: &Manner, asked: &Mutex<Vec<String>>) ->
             if reader.read_line(&mut line)? == 0 {
                 return Ok(());
             }
-            let Some((name, value)) = line.trim_end().split_once(':') else { break };
+            if line.trim_end().is_empty() {
+                break;
+            }
+            // The request line has no colon.
+            let Some((name, value)) = line.trim_end().split_once(':') else { continue };
             match name.to_ascii_lowercase().as_str() {
                 "x-amz-target" => operation = value.trim().rsplit('.').next().unwrap_or_default().to_owned(),
                 "content-length" => length = value.trim().parse().unwrap_or(0),
