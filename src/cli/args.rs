@@ -101,6 +101,7 @@ pub enum ReportFormat {
 /// Options of `doctor`: those of `run` that say what would be offered, and to what.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("plan", |arg| arg.help("The plan to examine for: a name of `throttlescope plan list`, or a TOML file. Default: quick")),
     mut_arg("headless", |arg| arg.hide(true)),
     mut_arg("out", |arg| arg.hide(true)),
     mut_arg("force", |arg| arg.hide(true)),

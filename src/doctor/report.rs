@@ -159,9 +159,9 @@ fn clean_rate(found: &Examination, calibration: &Calibration) -> String {
         let all: Vec<String> = calibration.bursts.iter().map(fault).collect();
         return format!("none of {}: {}", tried(), all.join("; "));
     };
-    let shared = if found.target.simulated { " and the endpoint's" } else { "" };
+    let shared = if found.target.simulated { ", nor the endpoint's," } else { "" };
     format!(
-        "{}/s: {}/s was paced for half a second with {}; no load thread{shared} above {:.0} % of a core; tried {}",
+        "{}/s: {}/s was paced for half a second with {}; no load thread{shared} is to take more than {:.0} % of a core; tried {}",
         whole(holds),
         whole(best.offered_per_s),
         fault(best),
