@@ -145,6 +145,20 @@ fn doctor_says_when_nobody_answers_and_when_the_answer_is_not_dynamodbs() {
     }
 }
 
+#[test]
+fn doctor_promises_its_exit_codes_and_offers_only_options_that_mean_something_to_it() {
+    let (code, help) = doctor(&["--help"]);
+    let flowed = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(code, 0);
+    assert!(flowed.contains("Exit code: 0 if this machine can, 1 if it cannot"), "{help}");
+    for option in ["--json", "--plan", "--endpoint-url", "--max-in-flight", "--shards"] {
+        assert!(help.contains(option), "{option}: {help}");
+    }
+    for option in ["--headless", "--out ", "--force", "--glyphs", "--theme", "--step"] {
+        assert!(!help.contains(option), "{option}: {help}");
+    }
+}
+
 /// The doctor while it runs; dropping it kills it.
 struct Running(Child);
 
