@@ -118,16 +118,9 @@ pub async fn calibrate(
     target: Whereabouts,
     asked_per_s: f64,
 ) -> Result<Calibration, String> {
-    let config = EngineConfig {
-        shards,
-        max_in_flight: IN_FLIGHT.max(shards),
-        timeout: TIMEOUT,
-        late_limit,
-        max_ops: None,
-        workload: workload.clone(),
-    };
-    let clock = Clock::start();
     let load = endpoint.target(&workload);
+    let config = EngineConfig { shards, max_in_flight: IN_FLIGHT.max(shards), timeout: TIMEOUT, late_limit, max_ops: None, workload };
+    let clock = Clock::start();
     let (engine, mut reports) =
         Engine::start(&config, clock, |_| load.clone()).map_err(|e| format!("cannot start the load threads: {e}"))?;
     let before = MachineTime::now();

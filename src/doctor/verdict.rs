@@ -93,7 +93,7 @@ impl Examination {
             Err(why) => changes.push(format!("the client could not be measured: {why}; run doctor again")),
             Ok(_) if cpu.is_none() => changes.push(format!(
                 "the client kept its schedule at no rate that was tried; let other work on this machine end{}, then run doctor again",
-                self.build()
+                build()
             )),
             Ok(_) if cpu.is_some_and(|cpu| cpu < asked * SAME) && bears >= asked => changes.push(
                 "by what a request costs the cores bear the plan, but the client did not keep its schedule at it; let other work on this machine end, then run doctor again, or lower the rates".to_owned(),
@@ -114,16 +114,11 @@ impl Examination {
             return format!(
                 "{shards} load thread{} cannot send that much; type --shards {usable}, or lower the rates{}",
                 if shards == 1 { "" } else { "s" },
-                self.build()
+                build()
             );
         }
         let here = if self.target.simulated { ", of which the simulated endpoint takes its part" } else { "" };
-        format!("these cores cannot send that much{here}; lower the rates, or use a machine with more cores{}", self.build())
-    }
-
-    /// What a debug build costs.
-    fn build(&self) -> &'static str {
-        if cfg!(debug_assertions) { " (this is a debug build; a release build sends several times as much)" } else { "" }
+        format!("these cores cannot send that much{here}; lower the rates, or use a machine with more cores{}", build())
     }
 
     fn clock_is_refused(&self) -> Option<String> {
@@ -138,7 +133,12 @@ impl Examination {
     }
 }
 
-/// The round trip that a plan's connections are reckoned with.
+/// What a debug build costs.
+fn build() -> &'static str {
+    if cfg!(debug_assertions) { " (this is a debug build; a release build sends several times as much)" } else { "" }
+}
+
+/// The connections that a peak rate needs at the distance that was found, and those there may be.
 pub fn need(host: &Host, target: &Target, distance: &Distance, peak: Rate, max_in_flight: u32) -> Need {
     let round_trip = distance.round_trip.unwrap_or(Duration::ZERO);
     Need {

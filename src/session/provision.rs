@@ -78,14 +78,13 @@ impl Session {
             self.seed(&control, &table).await?;
         }
         self.seeding_is_past = true;
-        let round_trip = match self.surveyed(surveying).await? {
-            Some(round_trip) => round_trip,
-            None => {
-                let asked = Instant::now();
-                let known = self.wait_for(control.describe(&table)).await?;
-                self.or_fail(known)?;
-                asked.elapsed()
-            }
+        let round_trip = if let Some(round_trip) = self.surveyed(surveying).await? {
+            round_trip
+        } else {
+            let asked = Instant::now();
+            let known = self.wait_for(control.describe(&table)).await?;
+            self.or_fail(known)?;
+            asked.elapsed()
         };
         Ok(Reach { endpoint, identities, round_trip })
     }
