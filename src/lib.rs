@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod cli;
+pub mod doctor;
 pub mod embedded;
 pub mod headless;
 pub mod load;

@@ -10,6 +10,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("analysis", &["load"]),
     ("plan", &["load::op", "load::rate"]),
     ("wire", &["load"]),
+    ("doctor", &["load", "wire"]),
     ("report", &["load", "analysis"]),
     ("table", &["load", "wire::Identity"]),
     ("tui", &["load", "analysis", "report", "plan", "session::remote", "session::Remote", "session::Command"]),

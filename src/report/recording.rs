@@ -8,6 +8,7 @@ use crate::load::{History, Offset, Snapshot, Tick};
 
 use super::entry::Entry;
 use super::facts::{Cost, Event, Phase, PlanFacts, SessionFacts, StopReason, TargetFacts, TargetLedger, WorkloadFacts};
+use super::host::Host;
 
 /// Events kept in memory; the journal keeps all.
 pub const EVENTS_KEPT: usize = 2_000;
@@ -21,6 +22,8 @@ pub struct Recording {
     pub workload: WorkloadFacts,
     /// The table and its endpoint.
     pub target: TargetFacts,
+    /// This machine and its way to the endpoint, once looked at.
+    pub host: Option<Host>,
     /// Where the session stands.
     pub phase: Phase,
     /// Since when.
@@ -65,6 +68,7 @@ impl Recorder {
                 now.workload = workload.clone();
             }
             Entry::Target(target) => now.target = target.clone(),
+            Entry::Host(host) => now.host = Some(host.clone()),
             Entry::Phase { at, phase } => {
                 now.phase = *phase;
                 now.phase_since = *at;

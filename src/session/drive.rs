@@ -11,14 +11,15 @@ use super::provision::Reach;
 use super::remote::Command;
 use super::steering::{Steering, Step};
 use super::supervisor::{BEAT, Session, Stopped};
+use crate::doctor::need;
 use crate::load::{Engine, EngineConfig, Merger, Rate, Report, RunnerId, Setpoint, Tick};
 use crate::report::{Entry, EventKind, Phase, StopReason};
 use crate::wire::WireTarget;
 
 /// Connections are opened ahead for at most this long.
 const WARM_TIMEOUT: Duration = Duration::from_secs(5);
-/// A service answers no sooner than this, however near it is.
-const SHORTEST_ROUND_TRIP: Duration = Duration::from_millis(10);
+/// Connections that are opened ahead beyond those that a rate needs.
+const SPARE: u32 = 8;
 /// At most this many connections are opened ahead; more open when they are needed.
 const MOST_WARMED: u32 = 512;
 /// So many beats without a word from any shard: the session is stuck.
@@ -45,8 +46,7 @@ struct Driven {
 impl Driven {
     /// Opens the connections that a rate needs ahead of it: rate times round trip, with headroom.
     fn warm(&mut self, rate: Rate, most: u32) {
-        let busy = rate.per_s() * self.round_trip.max(SHORTEST_ROUND_TRIP).as_secs_f64();
-        let connections = ((busy * 1.5) as u32).saturating_add(8).min(MOST_WARMED).min(most);
+        let connections = need::connections(rate, self.round_trip).saturating_add(SPARE).min(MOST_WARMED).min(most);
         if connections > self.warmed {
             self.warmed = connections;
             self.engine.warm(connections);
@@ -64,7 +64,7 @@ impl Session {
             late_limit: self.config.late_limit,
             max_ops: self.config.guards.max_ops,
             workload: self.workload(),
-            waited: super::run_queue::waited_nanos,
+            waited: crate::doctor::waited_nanos,
         };
         let table = self.scribe.target.table.clone();
         let target = WireTarget::new(reach.endpoint, reach.identities, &table, &config.workload);
@@ -109,7 +109,7 @@ impl Session {
     }
 
     /// The rate that connections are opened for.
-    fn first_rate(&self) -> Rate {
+    pub(super) fn first_rate(&self) -> Rate {
         let of_plan = |plan: &crate::plan::Plan| plan.peak().unwrap_or(Rate::MIN);
         match (&self.early.plan, &self.config.start) {
             (Some(plan), _) => of_plan(plan),
