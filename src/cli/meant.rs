@@ -67,6 +67,7 @@ pub fn meant(args: &RunArgs, terminal: bool) -> Result<Meant, String> {
         id,
         target,
         table,
+        client: args.client,
         ends_with_plan: !screen,
         op: args.op,
         item_bytes: args.item_bytes.or(plan.and_then(|plan| plan.item_bytes)).unwrap_or(1_000),

@@ -24,6 +24,8 @@ const REFRESH: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct Reach {
     pub(super) endpoint: Endpoint,
+    /// The endpoint as the control plane uses it.
+    pub(super) url: String,
     pub(super) identities: Identities,
     pub(super) round_trip: Duration,
 }
@@ -80,7 +82,7 @@ impl Session {
         let asked = Instant::now();
         let known = self.wait_for(control.describe(&table)).await?;
         self.or_fail(known)?;
-        Ok(Reach { endpoint, identities, round_trip: asked.elapsed() })
+        Ok(Reach { endpoint, url: control.endpoint().to_owned(), identities, round_trip: asked.elapsed() })
     }
 
     async fn create(&mut self, control: &Control, spec: TableSpec) -> Result<(), Stopped> {
