@@ -315,10 +315,18 @@ mod tests {
             ("--out /proc/nowhere/x.json", "/proc/nowhere"),
             ("--embedded-profile none", "fresh"),
             ("--embedded-time-scale 0", "for example 10"),
+            ("--client boto", "type wire or sdk"),
             ("--max-in-flight 0", "0"),
         ] {
             let said = typed(line).map(|_| ()).expect_err(line);
             assert!(said.contains(part), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn the_client_is_wire_unless_told_otherwise() {
+        for (line, client) in [("", "wire"), ("--client wire", "wire"), ("--client sdk", "sdk")] {
+            assert_eq!(typed(line).expect("runs").session.client.to_string(), client, "{line}");
         }
     }
 

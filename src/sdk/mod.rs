@@ -114,3 +114,20 @@ fn http(secure: bool) -> SharedHttpClient {
     let builder = aws_smithy_http_client::Builder::new();
     if secure { builder.tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https() } else { builder.build_http() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Keys;
+    use crate::wire::Identity;
+
+    #[test]
+    fn the_lanes_of_a_target_share_a_client_and_a_clone_has_its_own() {
+        let workload = Workload::new(1_000, Keys::Uniform, 1, false, 10);
+        let identities = Identities::fixed(Identity::dummy());
+        let mut target = SdkTarget::new("http://127.0.0.1:1", "us-east-1", identities, "t", &workload);
+        assert!(target.client.is_none(), "made in the thread that uses it");
+        let _lanes = [target.lane(), target.lane()];
+        assert!(target.client.is_some() && target.clone().client.is_none());
+    }
+}

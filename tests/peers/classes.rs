@@ -2,14 +2,16 @@
 
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use throttlescope::load::{Clock, FailureKind, Key, Keys, Lane as _, Op, Outcome, Request, Target, Units, Workload};
 use throttlescope::sdk::SdkTarget;
 use throttlescope::wire::{Endpoint, Identities, Identity, WireTarget};
+use tokio::sync::watch;
 use tokio::task::LocalSet;
 
-use crate::stub::{ACCEPTED, After, Behaviour, Stub, reset, text, until_closed, whole};
+use crate::stub::{ACCEPTED, After, Behaviour, Stub, header, reset, text, until_closed, whole};
 
 /// A request timeout that only a server reaches that does not answer.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -250,8 +252,53 @@ fn a_reset_is_the_same_to_both() {
 fn no_answer_in_time_is_a_timeout_to_both() {
     for begun in ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"] {
         let stub = Stub::start(Behaviour::items(move |stream, _| stream.write_all(begun.as_bytes()).map(|()| After::Hang)));
-        let outcomes = both_within(&stub.url, Op::Write, Duration::from_secs(2));
+        let outcomes = both_within(&stub.url, Op::Write, Duration::from_millis(500));
         assert_eq!(outcomes, [Outcome::TimedOut, Outcome::TimedOut], "{begun}");
+    }
+}
+
+/// Sends two requests, with other credentials for the second.
+fn signed_by(client: &str) -> Vec<String> {
+    let stub = Stub::start(Behaviour::default());
+    let named = |name: &str| {
+        let (access_key_id, session_token) = (name.to_owned(), Some(format!("token-of-{name}")));
+        Arc::new(Identity { access_key_id, secret_access_key: "secret".to_owned(), session_token })
+    };
+    let (sender, receiver) = watch::channel(named("old"));
+    let workload = Workload::new(1_000, Keys::Uniform, 1, false, 10);
+    let refresh = || sender.send_replace(named("new"));
+    match client {
+        "wire" => {
+            let endpoint = Endpoint::parse(&stub.url, REGION).expect("an endpoint");
+            twice(WireTarget::new(endpoint, Identities::new(receiver), "table", &workload), refresh);
+        }
+        _ => twice(SdkTarget::new(&stub.url, REGION, Identities::new(receiver), "table", &workload), refresh),
+    }
+    let heads = stub.counted.heads.lock().expect("no panic");
+    let signer = |head: &String| {
+        let authorization = header(head, "authorization").expect("a signature");
+        let key = authorization.split("Credential=").nth(1).and_then(|rest| rest.split('/').next()).expect("a key");
+        format!("{key} {}", header(head, "x-amz-security-token").expect("a token"))
+    };
+    heads.iter().map(signer).collect()
+}
+
+fn twice<T>(mut target: impl Target, between: impl Fn() -> T) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    LocalSet::new().block_on(&runtime, async {
+        let mut lane = target.lane();
+        for _ in 0..2 {
+            let request = Request::new(Op::Write, Key(7), Clock::start());
+            assert_eq!(lane.call(&request).await, Outcome::Accepted(Units::from_f64(1.0)));
+            between();
+        }
+    });
+}
+
+#[test]
+fn refreshed_credentials_sign_the_next_request_of_either_client() {
+    for client in ["wire", "sdk"] {
+        assert_eq!(signed_by(client), ["old token-of-old", "new token-of-new"], "{client}");
     }
 }
 
