@@ -1,6 +1,7 @@
 //! Two clients, one truth: the same plan gives the same counts, and one intent is one request, through either.
 
 use std::io::Write as _;
+use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 
@@ -114,6 +115,8 @@ fn the_sdk_sends_no_request_again_that_the_service_fails() {
         let ended = measure(&stub.url, None, TYPED);
         agrees(&stub, &ended);
         assert_eq!(ended.failed_as("service"), stub.items());
+        // As the SDK does for any application: it leaves a connection on which the service failed.
+        assert!(stub.counted.connections.load(Ordering::SeqCst) >= stub.items());
     }
 }
 
@@ -151,7 +154,9 @@ fn leaves_nothing(peer: &Peer, plan: &str, offered: u64) {
     ended.is_complete();
     assert_eq!(ended.total("offered"), offered);
     assert!(ended.total("accepted") > 0, "{}", ended.said);
-    assert_eq!((ended.total("throttled"), ended.total("failed"), ended.total("in_flight")), (0, 0, 0), "{}", ended.document["failures"]);
+    assert_eq!((ended.total("throttled"), ended.total("in_flight")), (0, 0), "{}", ended.said);
+    // Unlike `wire`, the SDK may use an idle connection in the moment in which the server closes it.
+    assert_eq!(ended.failed_as("closed"), ended.total("failed"), "{}", ended.document["failures"]);
     assert!((consumed(&ended) - ended.total("accepted") as f64).abs() < 1e-6, "{} units", consumed(&ended));
     assert_eq!(peer.tables(), Vec::<String>::new());
 }
