@@ -8,6 +8,7 @@ pub mod headless;
 pub mod load;
 pub mod plan;
 pub mod report;
+pub mod sdk;
 pub mod session;
 pub mod table;
 pub mod tui;

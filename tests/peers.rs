@@ -6,6 +6,10 @@
 
 #[path = "peers/boto3.rs"]
 mod boto3;
+#[path = "peers/classes.rs"]
+mod classes;
+#[path = "peers/clients.rs"]
+mod clients;
 #[path = "peers/explore.rs"]
 mod explore;
 #[path = "peers/hostile.rs"]

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::doctor::need::MOST_IN_FLIGHT;
 use crate::load::{Keys, Op, Rate};
 use crate::plan::parse_span;
+use crate::session::config::Client;
 use crate::table::Billing;
 
 /// Measure how much load a DynamoDB table accepts before it throttles, and whose limit that was.
@@ -195,6 +196,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "W,R", value_parser = pair, help_heading = "Target")]
     pub max_units: Option<(u32, u32)>,
 
+    /// wire (lean HTTP) or sdk (aws-sdk-dynamodb without retries: what an application would see).
+    #[arg(long, value_name = "NAME", default_value = "wire", help_heading = "Load")]
+    pub client: Client,
     /// write or read.
     #[arg(long, default_value = "write", help_heading = "Load")]
     pub op: Op,

@@ -66,6 +66,7 @@ pub fn meant(args: &RunArgs, terminal: bool) -> Result<Meant, String> {
         id,
         target,
         table,
+        client: args.client,
         ends_with_plan: !screen,
         op: args.op,
         item_bytes: args.item_bytes.or(plan.and_then(|plan| plan.item_bytes)).unwrap_or(1_000),
@@ -301,10 +302,18 @@ mod tests {
             ("--out /proc/nowhere/x.json", "/proc/nowhere"),
             ("--embedded-profile none", "fresh"),
             ("--embedded-time-scale 0", "for example 10"),
+            ("--client boto", "type wire or sdk"),
             ("--max-in-flight 0", "0"),
         ] {
             let said = typed(line).map(|_| ()).expect_err(line);
             assert!(said.contains(part), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn the_client_is_wire_unless_told_otherwise() {
+        for (line, client) in [("", "wire"), ("--client wire", "wire"), ("--client sdk", "sdk")] {
+            assert_eq!(typed(line).expect("runs").session.client.to_string(), client, "{line}");
         }
     }
 

@@ -334,7 +334,7 @@ pub struct Client {
     pub failed_here: u64,
     /// Most requests in flight.
     pub in_flight_max: u32,
-    /// Connections opened.
+    /// Connections opened; 0 with the client `sdk`, which does not tell.
     pub connections_opened: u64,
 }
 

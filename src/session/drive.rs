@@ -5,15 +5,16 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
 
-use super::config::Start;
+use super::config::{Client, Start};
 use super::guard;
 use super::provision::Reach;
 use super::remote::Command;
 use super::steering::{Steering, Step};
 use super::supervisor::{BEAT, Session, Stopped};
 use crate::doctor::need;
-use crate::load::{Engine, EngineConfig, Merger, Rate, Report, RunnerId, Setpoint, Tick};
+use crate::load::{Engine, EngineConfig, Merger, Rate, Report, RunnerId, Setpoint, Target, Tick};
 use crate::report::{Entry, EventKind, Phase, StopReason};
+use crate::sdk::SdkTarget;
 use crate::wire::WireTarget;
 
 /// Connections are opened ahead for at most this long.
@@ -67,10 +68,11 @@ impl Session {
             waited: crate::doctor::waited_nanos,
         };
         let table = self.scribe.target.table.clone();
-        let target = WireTarget::new(reach.endpoint, reach.identities, &table, &config.workload);
-        #[cfg(debug_assertions)]
-        let target = super::fault::Faulty::new(target, self.config.panic_after);
-        let started = Engine::start(&config, self.clock, |_| target.clone());
+        let (endpoint, identities, workload) = (reach.endpoint, reach.identities, &config.workload);
+        let started = match self.config.client {
+            Client::Wire => self.start(&config, WireTarget::new(endpoint, identities, &table, workload)),
+            Client::Sdk => self.start(&config, SdkTarget::new(&reach.url, endpoint.region(), identities, &table, workload)),
+        };
         let (engine, reports) = match started {
             Ok(started) => started,
             Err(error) => {
@@ -95,6 +97,12 @@ impl Session {
         let outcome = self.drive(&mut driven, rate).await;
         self.drain(driven).await;
         outcome
+    }
+
+    fn start<T: Target + Clone>(&self, config: &EngineConfig, target: T) -> std::io::Result<(Engine, mpsc::Receiver<Report>)> {
+        #[cfg(debug_assertions)]
+        let target = super::fault::Faulty::new(target, self.config.panic_after);
+        Engine::start(config, self.clock, |_| target.clone())
     }
 
     /// What to offer first: what was asked for while the table was created, else what the session was started with.

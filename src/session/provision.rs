@@ -24,6 +24,8 @@ const REFRESH: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct Reach {
     pub(super) endpoint: Endpoint,
+    /// The endpoint as the control plane uses it.
+    pub(super) url: String,
     pub(super) identities: Identities,
     pub(super) round_trip: Duration,
 }
@@ -86,7 +88,7 @@ impl Session {
             self.or_fail(known)?;
             asked.elapsed()
         };
-        Ok(Reach { endpoint, identities, round_trip })
+        Ok(Reach { endpoint, url: control.endpoint().to_owned(), identities, round_trip })
     }
 
     async fn create(&mut self, control: &Control, spec: TableSpec) -> Result<(), Stopped> {

@@ -172,12 +172,24 @@ pub(crate) struct Ended {
 
 /// Runs a session without a screen to its end. `plan` is the TOML of a plan; the rest is typed.
 pub(crate) fn measure(url: &str, plan: Option<&str>, typed: &str) -> Ended {
+    let files: Vec<_> = plan.map(|plan| ("plan.toml", plan)).into_iter().collect();
+    let plan = if plan.is_some() { "--plan plan.toml" } else { "" };
+    run(&files, &format!("--endpoint-url {url} {plan} {typed}"))
+}
+
+/// Runs a session against the simulated endpoint to its end. `profile` is TOML too; without it, everything is accepted.
+pub(crate) fn simulate(profile: Option<&str>, plan: &str, typed: &str) -> Ended {
+    let profiled = if profile.is_some() { "profile.toml" } else { "null" };
+    let files = [("plan.toml", plan), ("profile.toml", profile.unwrap_or_default())];
+    run(&files, &format!("--embedded-profile {profiled} --plan plan.toml {typed}"))
+}
+
+fn run(files: &[(&str, &str)], typed: &str) -> Ended {
     let directory = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(PROGRAM);
-    command.args(["run", "--headless", "--endpoint-url", url, "--out", "session.json"]).args(typed.split_whitespace());
-    if let Some(plan) = plan {
-        std::fs::write(directory.path().join("plan.toml"), plan).expect("written");
-        command.args(["--plan", "plan.toml"]);
+    command.args(["run", "--headless", "--out", "session.json"]).args(typed.split_whitespace());
+    for (name, text) in files {
+        std::fs::write(directory.path().join(name), text).expect("written");
     }
     let said = directory.path().join("said");
     let out = File::create(&said).expect("a file");
