@@ -10,6 +10,8 @@ mod boto3;
 mod explore;
 #[path = "peers/hostile.rs"]
 mod hostile;
+#[path = "peers/judge.rs"]
+mod judge;
 #[path = "peers/lifecycle.rs"]
 mod lifecycle;
 #[path = "peers/on_the_wire.rs"]

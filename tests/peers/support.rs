@@ -76,7 +76,7 @@ impl Peer {
     /// dynalite, whose tables take half a second to become ACTIVE and half a second to go.
     pub(crate) fn dynalite() -> Option<Self> {
         let program = installed("THROTTLESCOPE_DYNALITE")?;
-        Some(Self::start(|port| {
+        Some(Self::start(|port, _| {
             let mut node = Command::new("node");
             node.arg(&program).args(["--host", "127.0.0.1", "--port", port, "--createTableMs", "500", "--deleteTableMs", "500"]);
             node
@@ -86,19 +86,20 @@ impl Peer {
     /// dynoxide, with its tables in memory.
     pub(crate) fn dynoxide() -> Option<Self> {
         let program = installed("THROTTLESCOPE_DYNOXIDE")?;
-        Some(Self::start(|port| {
+        Some(Self::start(|port, _| {
             let mut dynoxide = Command::new(&program);
             dynoxide.args(["serve", "--host", "127.0.0.1", "--port", port]);
             dynoxide
         }))
     }
 
-    fn start(command: impl Fn(&str) -> Command) -> Self {
+    /// A server that is started with a port to listen on and a directory of its own to work in.
+    pub(crate) fn start(command: impl Fn(&str, &Path) -> Command) -> Self {
         // Somebody else may take the port between the choice and the start.
         for _ in 0..5 {
             let directory = tempfile::tempdir().expect("a directory");
             let address = free_address();
-            let mut command = command(&address.port().to_string());
+            let mut command = command(&address.port().to_string(), directory.path());
             command.current_dir(directory.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             let mut process = Guarded(command.spawn().expect("the peer starts"));
             let up = wait_for("the peer's first answer, or its end", || match process.0.try_wait().expect("a child") {
