@@ -18,6 +18,8 @@ mod lifecycle;
 mod on_the_wire;
 #[path = "peers/provisioning.rs"]
 mod provisioning;
+#[path = "peers/signature.rs"]
+mod signature;
 #[path = "peers/stub.rs"]
 mod stub;
 #[path = "peers/support.rs"]

@@ -173,8 +173,12 @@ pub(crate) struct Ended {
 
 /// Runs a session without a screen to its end. `plan` is the TOML of a plan; the rest is typed.
 pub(crate) fn measure(url: &str, plan: Option<&str>, typed: &str) -> Ended {
+    measure_by(Command::new(PROGRAM), url, plan, typed)
+}
+
+/// Runs a session to its end by a command that is given what is typed after the program's name.
+pub(crate) fn measure_by(mut command: Command, url: &str, plan: Option<&str>, typed: &str) -> Ended {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut command = Command::new(PROGRAM);
     command.args(["run", "--headless", "--endpoint-url", url, "--out", "session.json"]).args(typed.split_whitespace());
     if let Some(plan) = plan {
         std::fs::write(directory.path().join("plan.toml"), plan).expect("written");

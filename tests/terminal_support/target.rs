@@ -6,7 +6,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::place::{PROGRAM, Place};
@@ -57,12 +56,6 @@ impl Target {
         let listed: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"));
         let names = listed["TableNames"].as_array().expect("names");
         names.iter().map(|name| name.as_str().expect("a name").to_owned()).collect()
-    }
-
-    /// Sends it a signal.
-    pub(crate) fn signal(&self, signal: Signal) {
-        let id = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw).expect("a process");
-        kill_process(id, signal).expect("a signal");
     }
 
     /// Where it listens.

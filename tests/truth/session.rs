@@ -21,15 +21,6 @@ pub(crate) struct Session {
     program: Program,
 }
 
-/// Stops what `signal` reaches for this long; how long it was in fact.
-pub(crate) fn stand_still(wanted: Duration, signal: impl Fn(Signal)) -> Duration {
-    let begun = Instant::now();
-    signal(Signal::STOP);
-    std::thread::sleep(wanted);
-    signal(Signal::CONT);
-    begun.elapsed()
-}
-
 impl Session {
     /// Starts one against this server.
     pub(crate) fn start(url: &str, typed: &str) -> Self {
@@ -49,15 +40,14 @@ impl Session {
         Self { place, program }
     }
 
-    /// Stops the client amid the load; how long it stood still.
+    /// Stops the client amid the load; how long it stood still in fact.
     pub(crate) fn stand_still(&self, wanted: Duration) -> Duration {
-        self.under_load();
-        stand_still(wanted, |signal| self.program.signal(signal))
-    }
-
-    /// Waits until load is running.
-    pub(crate) fn under_load(&self) {
         self.program.see("accepted");
+        let begun = Instant::now();
+        self.program.signal(Signal::STOP);
+        std::thread::sleep(wanted);
+        self.program.signal(Signal::CONT);
+        begun.elapsed()
     }
 
     /// Its document, once it has ended in order, with all its ledgers balanced.
