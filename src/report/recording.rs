@@ -85,7 +85,9 @@ impl Recorder {
                 if events.len() >= EVENTS_KEPT {
                     events.drain(..EVENTS_KEPT / 4);
                 }
-                events.push(event.clone());
+                // That a rate took effect becomes known after the fact; the order is that of what happened.
+                let place = events.partition_point(|earlier| earlier.at <= event.at);
+                events.insert(place, event.clone());
             }
             Entry::TargetLedger(ledger) => now.target_ledger = Some(ledger.clone()),
             Entry::Stop(reason) => {

@@ -211,7 +211,8 @@ impl Session {
             if driven.applied.is_some() || setpoint.rate.is_some() {
                 self.scribe.apply(&Entry::Applied(setpoint));
                 let what = setpoint.rate.map_or_else(|| "paused".to_owned(), |rate| format!("{rate}/s"));
-                self.scribe.event(EventKind::Applied, what);
+                // A tick tells of it later; it took effect then.
+                self.scribe.event_at(setpoint.at, EventKind::Applied, what);
             }
             driven.applied = Some(setpoint);
         }
@@ -282,7 +283,7 @@ impl Session {
                 Step::Requested(setpoint) => {
                     self.scribe.apply(&Entry::Requested(setpoint));
                     let what = setpoint.rate.map_or_else(|| "pause".to_owned(), |rate| format!("{rate}/s"));
-                    self.scribe.event(EventKind::Requested, what);
+                    self.scribe.event_at(setpoint.at, EventKind::Requested, what);
                 }
                 Step::Open(spec) => self.scribe.apply(&Entry::Open(spec)),
                 Step::Close { window, end } => self.scribe.apply(&Entry::Close { window, end }),
