@@ -127,7 +127,7 @@ fn setpoints_are_dated(document: &Value) {
     let delays: Vec<f64> = of_kind("applied")
         .map(|applied| {
             let before = |event: &&Value| seconds(event, "at_s") <= seconds(applied, "at_s");
-            let asked = of_kind("requested").filter(before).filter(|event| event["detail"] == applied["detail"]).next_back();
+            let asked = of_kind("requested").filter(before).rfind(|event| event["detail"] == applied["detail"]);
             let asked = asked.unwrap_or_else(|| panic!("never asked for: {applied} in {events:?}"));
             seconds(applied, "at_s") - seconds(asked, "at_s")
         })
