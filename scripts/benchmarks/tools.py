@@ -66,13 +66,21 @@ def wrk():
     return found
 
 
+SERVER = os.path.join(ROOT, "target", "bench", "release", "do_nothing")
+
+
 def build(binary):
-    for arguments in ([["--bin", "throttlescope"]] if binary else []) + [["--example", "do_nothing"]]:
-        subprocess.run(["cargo", "build", "--release", "--quiet", *arguments], cwd=ROOT, check=True)
+    if binary:
+        subprocess.run(["cargo", "build", "--release", "--locked", "--bin", "throttlescope"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "--locked", "--target-dir", os.path.join(ROOT, "target", "bench")],
+                   cwd=os.path.join(ROOT, "benches", "do_nothing"), check=True)
 
 
-def built(name):
-    path = os.path.join(os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target"), "release", name)
+def binary():
+    return os.path.join(os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target"), "release", "throttlescope")
+
+
+def there(path):
     if not os.path.exists(path):
         raise SystemExit(f"{path} is not there; leave out --no-build")
     return path
