@@ -3,8 +3,9 @@
 //! ```text
 //! cargo bench --bench pieces
 //! ```
+#![allow(clippy::expect_used, reason = "an endpoint that is written here")]
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use divan::{Bencher, black_box};
 use ratatui::buffer::Buffer;
@@ -13,7 +14,8 @@ use throttlescope::load::pacer::{Pacer, Segment};
 use throttlescope::load::recorder::{Finished, Recorder};
 use throttlescope::load::tick::RunnerId;
 use throttlescope::load::{
-    Bucket, Counts, Intent, Latency, Offset, Op, Outcome, Part, Rate, SegmentLoad, Setpoint, TICK, Units, WindowId, WindowSpec,
+    Bucket, Counts, Intent, Key, Keys, Latency, Offset, Op, Outcome, Part, Rate, SegmentLoad, Setpoint, TICK, Units, WindowId, WindowSpec,
+    Workload,
 };
 use throttlescope::report::{Entry, Phase, Recorder as Session};
 use throttlescope::tui::app::App;
@@ -21,7 +23,7 @@ use throttlescope::tui::glyphs::Glyphs;
 use throttlescope::tui::theme::Theme;
 use throttlescope::tui::view::{self, Look};
 use throttlescope::tui::{GlyphChoice, ThemeChoice};
-use throttlescope::wire::classify;
+use throttlescope::wire::{Endpoint, Identities, Identity, WireTarget, classify};
 
 const ACCEPTED: &[u8] = br#"{"ConsumedCapacity":{"TableName":"throttlescope-ts-0a1b2c3d","CapacityUnits":1.0}}"#;
 const THROTTLED: &[u8] = br#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly.","throttlingReasons":[{"reason":"TableWriteKeyRangeThroughputExceeded","resource":"arn:aws:dynamodb:us-east-1:123456789012:table/throttlescope-ts-0a1b2c3d"}]}"#;
@@ -30,12 +32,40 @@ fn main() {
     divan::main();
 }
 
-#[divan::bench]
+/// Wherever a single run is too short for the timer, this many are timed together.
+const TOGETHER: u32 = 1_000;
+
+fn target() -> WireTarget {
+    let endpoint = Endpoint::parse("http://127.0.0.1:8000", "us-east-1").expect("an endpoint");
+    let identities = Identities::fixed(Identity::dummy());
+    WireTarget::new(endpoint, identities, "throttlescope-ts-0a1b2c3d", &Workload::new(1_000, Keys::Uniform, 1, false, 1_000))
+}
+
+#[divan::bench(sample_size = TOGETHER)]
+fn render_and_sign_a_write(bencher: Bencher<'_, '_>) {
+    let (target, now, mut request, mut key) = (target(), UNIX_EPOCH + Duration::from_secs(1_800_000_000), Vec::new(), 0);
+    bencher.bench_local(|| {
+        key += 1;
+        target.render(Op::Write, Key(black_box(key)), now, &mut request).is_ok()
+    });
+}
+
+/// The first request of a second: what is the same for all of them is rendered and hashed as well.
+#[divan::bench(sample_size = TOGETHER)]
+fn render_and_sign_the_first_write_of_a_second(bencher: Bencher<'_, '_>) {
+    let (target, mut now, mut request) = (target(), UNIX_EPOCH + Duration::from_secs(1_800_000_000), Vec::new());
+    bencher.bench_local(|| {
+        now += Duration::from_secs(1);
+        target.render(Op::Write, Key(1), now, &mut request).is_ok()
+    });
+}
+
+#[divan::bench(sample_size = TOGETHER)]
 fn classify_an_accepted_answer() -> Outcome {
     classify(black_box(200), None, black_box(ACCEPTED))
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = TOGETHER)]
 fn classify_a_throttle() -> Outcome {
     classify(black_box(400), None, black_box(THROTTLED))
 }
@@ -44,7 +74,7 @@ fn load() -> SegmentLoad {
     SegmentLoad { window: WindowId(0), rate: Rate::per_second(30_000), op: Op::Write }
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = TOGETHER)]
 fn pacer_step(bencher: Bencher<'_, '_>) {
     let mut pacer = Pacer::new(0, 1, None);
     pacer.apply(Segment { start: Offset::ZERO, load: Some(load()) });
@@ -59,7 +89,7 @@ fn intent(index: u64) -> Intent {
     Intent { index, intended: Offset::from_nanos(index * 33_333), window: WindowId(0), op: Op::Write, rate: Rate::per_second(30_000) }
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = TOGETHER)]
 fn record_a_request(bencher: Bencher<'_, '_>) {
     let mut recorder = Recorder::new(RunnerId(0), Offset::ZERO);
     let mut index = 0;

@@ -150,10 +150,14 @@ fn after(seconds: u64) -> (f64, f64) {
         history.absorb(&bucket);
         start.elapsed()
     };
-    (0..seconds).for_each(|at| drop(next(&mut history, at)));
+    for at in 0..seconds {
+        next(&mut history, at);
+    }
     const TIMES: u32 = 100;
     let start = Instant::now();
-    (0..TIMES).for_each(|_| drop(black_box(history.snapshot(Offset::from_secs(seconds)))));
+    for _ in 0..TIMES {
+        black_box(history.snapshot(Offset::from_secs(seconds)));
+    }
     let snapshot = micros(start.elapsed(), TIMES);
     let mut spent = Duration::ZERO;
     for at in seconds..seconds + u64::from(TIMES) {

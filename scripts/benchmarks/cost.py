@@ -24,7 +24,8 @@ class Request:
                 server.wait_for_traffic(session.process)
                 head, body = server.last()
         self.bytes = len("\r\n".join(head)) + 4 + len(body)
-        self.headers = [line.split(": ", 1) for line in head[1:] if line.split(":")[0].lower() not in OWN]
+        headers = [[part.strip() for part in line.split(":", 1)] for line in head[1:]]
+        self.headers = [(name, value) for name, value in headers if name.lower() not in OWN]
         self.body = os.path.join(directory, "body.json")
         with open(self.body, "wb") as file:
             file.write(body)

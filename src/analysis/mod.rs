@@ -2,6 +2,7 @@
 
 pub mod assessment;
 mod burst;
+mod client;
 pub mod cost;
 mod estimate;
 mod session;

@@ -4,6 +4,7 @@ use crate::load::{BUCKET, Refusal, Second, Snapshot, Tally, Window};
 
 use super::assessment::{Assessment, Caveat, Estimate, Verdict, VerdictKind};
 use super::burst::{self, KNOWN_WITHIN, MISSING_AT_MOST};
+use super::client::{self, GAP_NANOS};
 use super::estimate;
 use super::session::Context;
 use super::steady::{self, SHORTEST_S};
@@ -16,8 +17,6 @@ const STEADY_SHARE: f64 = 0.001;
 /// A ceiling is stated only if its 95 % interval is no wider than this to either side: then it is within 1 % with 99 %
 /// confidence (2.58 standard errors instead of 1.96).
 const KNOWN_CEILING: f64 = 0.0076;
-/// A stall longer than this lets intents go stale, nanoseconds.
-const GAP_NANOS: u64 = 100_000_000;
 
 /// A window's assessment, and what the session's needs besides.
 #[derive(Debug)]
@@ -97,7 +96,7 @@ pub(super) fn judge(load: &Snapshot, window: &Window, context: &Context, largest
     if kind == VerdictKind::Inconclusive && !short && !steadiness.throttles && window.counts.throttled > 0 {
         caveats.push(Caveat::TooShort);
     }
-    evidence.extend(client_evidence(window, context, short));
+    evidence.extend(client::evidence(window, context, short));
     evidence.extend(failure_evidence(window));
     assessment.verdict = verdict(kind, evidence, caveats);
     let clean = kind == VerdictKind::CeilingNotReached && window.counts.throttled == 0 && span_s >= SHORTEST_S;
@@ -248,30 +247,6 @@ pub(super) fn reasons(load: &Snapshot, window: &Window) -> String {
     };
     let reasons = if main.what.reasons.is_empty() { String::new() } else { format!(" {}", main.what.reasons.join(", ")) };
     format!("{} {}{reasons}: {}", main.what.http_status, main.what.code, main.what.cause().in_words())
-}
-
-fn client_evidence(window: &Window, context: &Context, short: bool) -> Option<String> {
-    let counts = &window.counts;
-    let share = counts.client_shortfall()?;
-    let p99 = window.client.schedule_error.quantiles().p99.map_or(String::new(), |ms| format!("; schedule error p99 {ms:.2} ms"));
-    if !short {
-        return Some(format!("the client shed or sent late {} of its intents{p99}", percent(share)));
-    }
-    let cap = context.in_flight_cap.filter(|cap| window.client.in_flight_max >= *cap);
-    let why = match cap {
-        Some(cap) => format!("the in-flight cap of {} was reached; raise --max-in-flight", count_in_words(f64::from(cap))),
-        None if window.client.longest_stall_nanos > GAP_NANOS => {
-            format!("the client stood still for up to {:.0} ms", window.client.longest_stall_nanos as f64 / 1e6)
-        }
-        None => "the client was late; it needs more CPU or a lower rate".to_owned(),
-    };
-    Some(format!(
-        "the client shed {} and sent {} late, {} of {}: {why}{p99}",
-        count_in_words(counts.shed as f64),
-        count_in_words(counts.late as f64),
-        percent(share),
-        count_in_words(counts.offered as f64)
-    ))
 }
 
 fn failure_evidence(window: &Window) -> Option<String> {

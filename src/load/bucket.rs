@@ -33,6 +33,9 @@ pub struct Bucket {
     pub connect: Latency,
     /// CPU time of the runners' threads, nanoseconds.
     pub cpu_nanos: u64,
+    /// The runner whose thread used most, and the one whose thread waited most.
+    #[serde(default)]
+    pub busiest: Busiest,
     /// Longest stall of any runner, nanoseconds.
     pub longest_stall_nanos: u64,
     /// Runners that reported the whole of this second.
@@ -59,10 +62,26 @@ impl Bucket {
     }
 }
 
+/// What the busiest thread took of this machine, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Busiest {
+    /// CPU time of the thread that used most.
+    pub cpu_nanos: u64,
+    /// Time without a core of the thread that waited for one most.
+    pub waited_nanos: u64,
+}
+
 #[derive(Debug, Default)]
 struct Open {
     bucket: Bucket,
-    in_flight_max: BTreeMap<RunnerId, u32>,
+    runners: BTreeMap<RunnerId, OfRunner>,
+}
+
+#[derive(Debug, Default)]
+struct OfRunner {
+    in_flight_max: u32,
+    cpu_nanos: u64,
+    waited_nanos: u64,
 }
 
 /// Merges ticks into buckets. A bucket is given out once every live runner has reported beyond its end, so it is
@@ -98,8 +117,10 @@ impl Merger {
         }
         let start = Offset::from_nanos(tick.to.nanos().saturating_sub(1)).floor_to(BUCKET).max(self.given_to);
         let open = self.open.entry(start).or_default();
-        let most = open.in_flight_max.entry(tick.runner).or_default();
-        *most = tick.in_flight_max.max(*most);
+        let of = open.runners.entry(tick.runner).or_default();
+        of.in_flight_max = tick.in_flight_max.max(of.in_flight_max);
+        of.cpu_nanos += tick.cpu_nanos;
+        of.waited_nanos += tick.waited_nanos;
         open.bucket.absorb(tick);
     }
 
@@ -127,11 +148,15 @@ impl Merger {
         let start = std::mem::replace(&mut self.given_to, end);
         let next_end = end.plus(BUCKET);
         self.behind = self.reported_to.values().filter(|reported| **reported < next_end).count();
-        let Open { mut bucket, in_flight_max } = self.open.remove(&start).unwrap_or_default();
+        let Open { mut bucket, runners } = self.open.remove(&start).unwrap_or_default();
         bucket.start = start;
         self.in_flight += bucket.counts().open();
         bucket.in_flight = u32::try_from(self.in_flight).unwrap_or(0);
-        bucket.in_flight_max = in_flight_max.values().sum::<u32>().max(bucket.in_flight);
+        bucket.in_flight_max = runners.values().map(|of| of.in_flight_max).sum::<u32>().max(bucket.in_flight);
+        bucket.busiest = Busiest {
+            cpu_nanos: runners.values().map(|of| of.cpu_nanos).max().unwrap_or_default(),
+            waited_nanos: runners.values().map(|of| of.waited_nanos).max().unwrap_or_default(),
+        };
         bucket.runners = self.reported_to.len() as u32;
         bucket
     }

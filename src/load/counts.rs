@@ -26,6 +26,9 @@ pub struct Counts {
     pub shed: u64,
     /// Of those sent, how many left more than [`SENT_LATE_NANOS`] after their instant. Not part of the ledger.
     pub late: u64,
+    /// Of those failed, how many failed in this machine's own limits: open files, ports, memory. Not part of the ledger.
+    #[serde(default)]
+    pub failed_here: u64,
     /// Capacity the service said was consumed.
     pub consumed: Units,
 }
@@ -60,11 +63,13 @@ impl Counts {
         self.timed_out += other.timed_out;
         self.shed += other.shed;
         self.late += other.late;
+        self.failed_here += other.failed_here;
         self.consumed += other.consumed;
     }
 
-    /// Share of intents that were shed or sent late: how far the client itself fell short. `None` without intents.
+    /// Share of intents that were shed, sent late, or failed in this machine's own limits: how far the client itself fell
+    /// short. `None` without intents.
     pub fn client_shortfall(&self) -> Option<f64> {
-        (self.offered > 0).then(|| (self.shed + self.late) as f64 / self.offered as f64)
+        (self.offered > 0).then(|| (self.shed + self.late + self.failed_here) as f64 / self.offered as f64)
     }
 }

@@ -1,12 +1,12 @@
 //! The engine: starts the shards, passes them their orders, and hands on what they report.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use tokio::runtime::LocalOptions;
 use tokio::sync::mpsc;
-use tokio::task::LocalSet;
 
 use super::clock::Clock;
 use super::pacer::{Segment, SegmentLoad};
@@ -14,6 +14,7 @@ use super::rate::Offset;
 use super::shard::{Assignment, End, Order, Report, Shard};
 use super::target::Target;
 use super::tick::RunnerId;
+use super::usage::WaitedNanos;
 use super::workload::Workload;
 
 /// A setpoint takes effect this long after it was given, so that every shard has it before its instant and all change
@@ -37,6 +38,8 @@ pub struct EngineConfig {
     pub max_ops: Option<u64>,
     /// What is sent.
     pub workload: Workload,
+    /// Tells how long a shard's thread, which calls it, has waited for a core.
+    pub waited: WaitedNanos,
 }
 
 /// The running shards.
@@ -71,6 +74,7 @@ impl Engine {
                 late_limit: config.late_limit,
                 max_ops: config.max_ops,
                 workload: config.workload.clone(),
+                waited: config.waited,
             };
             let (order_sender, orders) = mpsc::unbounded_channel();
             let (target, reports) = (target(runner), reports.clone());
@@ -141,8 +145,14 @@ fn run_shard<T: Target>(
     let runner = assignment.runner;
     let ticks = reports.clone();
     let ended = catch_unwind(AssertUnwindSafe(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(|e| e.to_string())?;
-        let end = LocalSet::new().block_on(&runtime, Shard::new(assignment, target, clock, orders, ticks).run());
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_io().enable_time().build_local(LocalOptions::default()).map_err(|e| e.to_string())?;
+        let shard = runtime.spawn_local(Shard::new(assignment, target, clock, orders, ticks).run());
+        let end = match runtime.block_on(shard) {
+            Ok(end) => end,
+            // Nothing cancels it, so it panicked.
+            Err(error) => resume_unwind(error.try_into_panic().unwrap_or_else(|error| Box::new(error.to_string()))),
+        };
         // A name lookup that hangs in the runtime's pool must not keep the last tick from being reported.
         runtime.shutdown_background();
         Ok::<End, String>(end)

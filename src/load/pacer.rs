@@ -85,7 +85,12 @@ pub struct Pacer {
     shards: u64,
     limit: u64,
     last_due: Offset,
+    /// The next intent, whatever the operation limit, once it has been worked out.
+    ahead: Option<Ahead>,
 }
+
+/// The next intent under the schedule as it is, and how many scheduled segments start before it.
+type Ahead = Option<(Intent, usize)>;
 
 impl Pacer {
     /// A paused pacer for shard `shard` of `shards`. No intent with an index of `limit` or more ever comes due.
@@ -97,6 +102,7 @@ impl Pacer {
             shards: u64::from(shards.max(1)),
             limit: limit.unwrap_or(u64::MAX),
             last_due: Offset::ZERO,
+            ahead: None,
         }
     }
 
@@ -108,15 +114,23 @@ impl Pacer {
             self.upcoming.pop_back();
         }
         self.upcoming.push_back(segment);
+        self.ahead = None;
     }
 
     /// The next intent of this shard, due now or later.
-    pub fn peek(&self) -> Option<Intent> {
+    pub fn peek(&mut self) -> Option<Intent> {
         self.next().map(|(intent, _)| intent).filter(|_| !self.is_exhausted())
     }
 
-    /// The next intent, whatever the operation limit, and how many scheduled segments start before it.
-    fn next(&self) -> Option<(Intent, usize)> {
+    /// The next intent, whatever the operation limit: worked out once, since its instant takes a wide division.
+    fn next(&mut self) -> Ahead {
+        if self.ahead.is_none() {
+            self.ahead = Some(self.look_ahead());
+        }
+        self.ahead.flatten()
+    }
+
+    fn look_ahead(&self) -> Ahead {
         let (mut active, mut passed) = (self.active, 0);
         loop {
             let following = self.upcoming.get(passed);
@@ -137,11 +151,15 @@ impl Pacer {
             self.pass(passed);
             self.last_due = intent.intended;
             self.next_index += self.shards;
+            self.ahead = None;
         }
     }
 
     /// Forgets the segments that are over at `now`. What is scheduled ahead stays open to change.
     pub fn settle(&mut self, now: Offset) {
+        if self.upcoming.front().is_none_or(|segment| segment.start > now) {
+            return;
+        }
         let begun = self.upcoming.iter().take_while(|segment| segment.start <= now).count();
         let due_in = self.next().map_or(usize::MAX, |(intent, passed)| if intent.intended <= now { passed } else { usize::MAX });
         self.pass(begun.min(due_in));
@@ -150,6 +168,7 @@ impl Pacer {
     fn pass(&mut self, segments: usize) {
         for segment in self.upcoming.drain(..segments) {
             self.active = self.active.followed_by(segment);
+            self.ahead = None;
         }
     }
 
@@ -159,7 +178,7 @@ impl Pacer {
     }
 
     /// Whether an intent would be due at `now` that the operation limit forbids.
-    pub fn is_refused(&self, now: Offset) -> bool {
+    pub fn is_refused(&mut self, now: Offset) -> bool {
         self.is_exhausted() && self.next().is_some_and(|(intent, _)| intent.intended <= now)
     }
 

@@ -165,6 +165,8 @@ pub struct Offset(u64);
 impl Offset {
     /// The session's zero.
     pub const ZERO: Self = Self(0);
+    /// Later than anything: never.
+    pub const MAX: Self = Self(u64::MAX);
 
     /// `nanos` after the session's zero.
     pub const fn from_nanos(nanos: u64) -> Self {

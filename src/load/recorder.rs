@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::counts::SENT_LATE_NANOS;
-use super::outcome::Outcome;
+use super::outcome::{FailureKind, Outcome};
 use super::pacer::Intent;
 use super::rate::Offset;
 use super::tick::{Other, RunnerId, Setpoint, TICK, Tally, Tick, add_tally, earliest};
+use super::usage::Usage;
 
 /// One shard's open tick.
 #[derive(Debug)]
@@ -101,8 +102,9 @@ impl Recorder {
                 part.first_throttled_sent = earliest(part.first_throttled_sent, Some(of.sent));
                 (&mut part.service.throttled, &mut part.response.throttled)
             }
-            Outcome::Failed(_) => {
+            Outcome::Failed(failure) => {
                 part.counts.failed += 1;
+                part.counts.failed_here += u64::from(failure.kind == FailureKind::Local);
                 (&mut part.service.other, &mut part.response.other)
             }
             Outcome::TimedOut => {
@@ -120,13 +122,13 @@ impl Recorder {
     }
 
     /// Closes the open tick and opens the next, which starts where this one ended.
-    pub fn close(&mut self, applied: Option<Setpoint>, cpu_nanos: u64) -> Tick {
+    pub fn close(&mut self, applied: Option<Setpoint>, used: Usage) -> Tick {
         let next = self.tick.to;
-        self.close_at(next, applied, cpu_nanos)
+        self.close_at(next, applied, used)
     }
 
     /// Closes the open tick at `end`, for the last one of a shard.
-    pub fn close_at(&mut self, end: Offset, applied: Option<Setpoint>, cpu_nanos: u64) -> Tick {
+    pub fn close_at(&mut self, end: Offset, applied: Option<Setpoint>, used: Usage) -> Tick {
         let next = Tick {
             runner: self.tick.runner,
             from: end,
@@ -138,7 +140,8 @@ impl Recorder {
         closed.to = end;
         closed.in_flight = self.in_flight;
         closed.applied = applied;
-        closed.cpu_nanos = cpu_nanos;
+        closed.cpu_nanos = used.cpu_nanos;
+        closed.waited_nanos = used.waited_nanos;
         closed
     }
 }

@@ -3,22 +3,27 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::clock::Clock;
+use super::lanes::{Job, Lanes, Slot};
 use super::outcome::Outcome;
-use super::pacer::{Drain, Intent, Pacer, Segment};
+use super::pacer::{Drain, Pacer, Segment};
 use super::rate::Offset;
 use super::recorder::{Finished, Recorder};
 use super::target::{Lane, Request, Target};
 use super::tick::{RunnerId, Setpoint, TICK, Tick};
+use super::usage::{Usage, WaitedNanos};
 use super::workload::Workload;
+
+/// An intent that is this late is handed over when the next answer comes, instead of when the timer wakes. Smaller would wake the
+/// loop for single intents, which costs more CPU time per request than a few together.
+const OVERDUE: Duration = Duration::from_micros(200);
 
 /// What one shard is told when it starts.
 #[derive(Clone, Debug)]
@@ -39,6 +44,8 @@ pub struct Assignment {
     pub max_ops: Option<u64>,
     /// What is sent.
     pub workload: Workload,
+    /// Tells how long its thread has waited for a core.
+    pub waited: WaitedNanos,
 }
 
 /// What a shard can be asked to do.
@@ -79,45 +86,14 @@ pub enum Report {
     },
 }
 
-/// A lane's letter box.
-#[derive(Default)]
-struct Slot {
-    job: Cell<Option<Job>>,
-    waker: Cell<Option<Waker>>,
-}
-
-struct Job {
-    intent: Intent,
-    request: Request,
-    handed: Offset,
-}
-
-impl Slot {
-    fn give(&self, job: Job) {
-        self.job.set(Some(job));
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
-    }
-
-    async fn take(&self) -> Job {
-        poll_fn(|context| {
-            if let Some(job) = self.job.take() {
-                return Poll::Ready(job);
-            }
-            self.waker.set(Some(context.waker().clone()));
-            Poll::Pending
-        })
-        .await
-    }
-}
-
 /// What the shard's loop and its lanes share, all on one thread.
 struct Shared {
     recorder: RefCell<Recorder>,
-    idle: RefCell<Vec<Rc<Slot>>>,
+    lanes: Lanes,
     clock: Clock,
     timeout: Duration,
+    /// When the next intent is due, as far as the loop knows.
+    due: Cell<Offset>,
     /// Wakes the shard's loop.
     wake: Notify,
     /// A lane panicked: the shard must not go on as if it had one lane less.
@@ -143,12 +119,11 @@ pub struct Shard<T: Target> {
     pacer: Pacer,
     drain: Drain,
     shared: Rc<Shared>,
-    lanes: u32,
     orders: mpsc::UnboundedReceiver<Order>,
     inbox: VecDeque<Order>,
     reports: mpsc::Sender<Report>,
     held: Option<Tick>,
-    cpu_before: u64,
+    usage_before: Usage,
     last_pass: Offset,
     said_exhausted: bool,
 }
@@ -182,9 +157,10 @@ impl<T: Target> Shard<T> {
         let now = clock.now();
         let shared = Shared {
             recorder: RefCell::new(Recorder::new(assignment.runner, now)),
-            idle: RefCell::default(),
+            lanes: Lanes::default(),
             clock,
             timeout: assignment.timeout,
+            due: Cell::new(Offset::MAX),
             wake: Notify::new(),
             broken: Cell::new(false),
         };
@@ -192,20 +168,19 @@ impl<T: Target> Shard<T> {
             pacer: Pacer::new(assignment.shard, assignment.shards, assignment.max_ops),
             drain: Drain::default(),
             shared: Rc::new(shared),
-            lanes: 0,
             target,
             orders,
             inbox: VecDeque::new(),
             reports,
             held: None,
-            cpu_before: thread_cpu_nanos(),
+            usage_before: Usage::of_this_thread(assignment.waited),
             last_pass: now,
             said_exhausted: false,
             assignment,
         }
     }
 
-    /// Runs until told to stop. Must be called inside a `LocalSet` of a current-thread runtime.
+    /// Runs until told to stop. Must be called where `spawn_local` works.
     pub async fn run(mut self) -> End {
         loop {
             match self.take_orders() {
@@ -264,6 +239,7 @@ impl<T: Target> Shard<T> {
                     self.shared.recorder.borrow_mut().sending(&intent);
                     let request = Request::new(intent.op, self.assignment.workload.key(&intent), self.shared.clock);
                     lane.give(Job { intent, request, handed: now });
+                    self.shared.lanes.expect(&lane, now.plus(self.assignment.timeout));
                 }
                 None => self.shared.recorder.borrow_mut().shed(&intent),
             }
@@ -274,9 +250,10 @@ impl<T: Target> Shard<T> {
         if !self.said_exhausted && self.pacer.is_refused(now) {
             self.said_exhausted = self.reports.try_send(Report::Exhausted(self.assignment.runner)).is_ok();
         }
-        let due = gate.or_else(|| self.pacer.peek().map(|intent| intent.intended));
+        let due = gate.or_else(|| self.pacer.peek().map(|intent| intent.intended)).unwrap_or(Offset::MAX);
+        self.shared.due.set(due);
         let tick_end = self.shared.recorder.borrow().tick_end();
-        due.map_or(tick_end, |due| due.min(tick_end))
+        due.min(tick_end).min(self.shared.lanes.give_up(now))
     }
 
     async fn wait(&mut self, wake: Offset) {
@@ -291,28 +268,24 @@ impl<T: Target> Shard<T> {
     }
 
     fn free_lane(&mut self) -> Option<Rc<Slot>> {
-        if let Some(lane) = self.shared.idle.borrow_mut().pop() {
-            return Some(lane);
-        }
-        (self.lanes < self.assignment.max_in_flight).then(|| {
-            self.lanes += 1;
-            let (slot, lane) = (Rc::new(Slot::default()), self.target.lane());
-            tokio::task::spawn_local(run_lane(Rc::clone(&slot), lane, Rc::clone(&self.shared)));
-            slot
+        self.shared.lanes.free().or_else(|| {
+            (self.shared.lanes.count() < self.assignment.max_in_flight).then(|| {
+                let (slot, lane) = (self.shared.lanes.add(), self.target.lane());
+                tokio::task::spawn_local(run_lane(Rc::clone(&slot), lane, Rc::clone(&self.shared)));
+                slot
+            })
         })
     }
 
     fn warm(&mut self, count: u32) {
-        let idle = self.shared.idle.borrow().len() as u32;
-        let missing =
-            count.min(self.assignment.max_in_flight).saturating_sub(self.lanes.min(idle + self.shared.recorder.borrow().in_flight()));
-        let missing = missing.min(self.assignment.max_in_flight.saturating_sub(self.lanes));
+        let (lanes, most) = (self.shared.lanes.count(), self.assignment.max_in_flight);
+        let open = lanes.min(self.shared.lanes.idle() + self.shared.recorder.borrow().in_flight());
+        let missing = count.min(most).saturating_sub(open).min(most.saturating_sub(lanes));
         let reports = self.reports.clone();
         let runner = self.assignment.runner;
         let opening: Vec<_> = (0..missing)
             .map(|_| {
-                self.lanes += 1;
-                let (slot, mut lane, shared) = (Rc::new(Slot::default()), self.target.lane(), Rc::clone(&self.shared));
+                let (slot, mut lane, shared) = (self.shared.lanes.add(), self.target.lane(), Rc::clone(&self.shared));
                 tokio::task::spawn_local(async move {
                     let opened = match timeout(shared.timeout, lane.open()).await {
                         Ok(Ok(took)) => {
@@ -324,7 +297,7 @@ impl<T: Target> Shard<T> {
                         Ok(Err(failure)) => Err(failure.message.clone()),
                         Err(_) => Err(format!("no connection within {} s", shared.timeout.as_secs_f64())),
                     };
-                    shared.idle.borrow_mut().push(Rc::clone(&slot));
+                    shared.lanes.put_back(Rc::clone(&slot));
                     tokio::task::spawn_local(run_lane(slot, lane, shared));
                     opened
                 })
@@ -354,8 +327,8 @@ impl<T: Target> Shard<T> {
     fn close_tick(&mut self, end: Option<Offset>, at: Offset) -> Tick {
         let segment = self.pacer.in_force(at);
         let applied = Setpoint { rate: segment.load.map(|load| load.rate), at: segment.start };
-        let cpu = thread_cpu_nanos();
-        let used = cpu.saturating_sub(std::mem::replace(&mut self.cpu_before, cpu));
+        let usage = Usage::of_this_thread(self.assignment.waited);
+        let used = usage.since(std::mem::replace(&mut self.usage_before, usage));
         let mut recorder = self.shared.recorder.borrow_mut();
         match end {
             Some(end) => recorder.close_at(end, Some(applied), used),
@@ -415,8 +388,7 @@ async fn run_lane<L: Lane>(slot: Rc<Slot>, mut lane: L, shared: Rc<Shared>) {
     let _alarm = Alarm(Rc::clone(&shared));
     loop {
         let job = slot.take().await;
-        let deadline = shared.clock.instant(job.handed) + shared.timeout;
-        let outcome = tokio::time::timeout_at(deadline, lane.call(&job.request)).await.unwrap_or(Outcome::TimedOut);
+        let outcome = slot.unless_given_up(pin!(lane.call(&job.request))).await.unwrap_or(Outcome::TimedOut);
         let done = shared.clock.offset(Instant::now());
         let finished = Finished {
             intent: &job.intent,
@@ -426,12 +398,10 @@ async fn run_lane<L: Lane>(slot: Rc<Slot>, mut lane: L, shared: Rc<Shared>) {
             connected: job.request.connected(),
         };
         shared.recorder.borrow_mut().finished(&finished, outcome);
-        shared.idle.borrow_mut().push(Rc::clone(&slot));
+        shared.lanes.put_back(Rc::clone(&slot));
+        // Answers come more often than timers, which wake to the millisecond: what is overdue need not wait for one.
+        if done >= shared.due.get().plus(OVERDUE) {
+            shared.wake.notify_one();
+        }
     }
-}
-
-/// CPU time of this thread so far, in nanoseconds.
-fn thread_cpu_nanos() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

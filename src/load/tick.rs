@@ -190,6 +190,9 @@ pub struct Tick {
     pub connect: Latency,
     /// CPU time of the shard's thread, nanoseconds.
     pub cpu_nanos: u64,
+    /// Time in which the shard's thread could have run and had no core, nanoseconds; 0 where the system does not tell.
+    #[serde(default)]
+    pub waited_nanos: u64,
     /// Longest time for which the shard did not run although intents were due, nanoseconds.
     pub longest_stall_nanos: u64,
 }
@@ -221,6 +224,7 @@ impl Tick {
         next.failures.iter().for_each(|t| add_tally(&mut self.failures, t.clone()));
         self.connect.merge(&next.connect);
         self.cpu_nanos += next.cpu_nanos;
+        self.waited_nanos += next.waited_nanos;
         self.longest_stall_nanos = self.longest_stall_nanos.max(next.longest_stall_nanos);
     }
 }

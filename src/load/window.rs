@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, Busiest};
 use super::counts::Counts;
 use super::latency::{Latency, Quantiles};
 use super::op::Op;
@@ -159,6 +159,8 @@ pub struct ClientCost {
     pub schedule_error: Distribution,
     /// CPU time of the runners' threads, nanoseconds, over [`Self::seconds`].
     pub cpu_nanos: u64,
+    /// What the busiest thread of each second took, over [`Self::seconds`].
+    pub busiest: Busiest,
     /// Whole seconds over which the CPU time was taken.
     pub seconds: u32,
     /// Most requests in flight.
@@ -192,6 +194,22 @@ pub struct Window {
     pub seconds: Vec<Second>,
     /// How many windows were folded into this one; 0 for an ordinary window.
     pub folded: u32,
+}
+
+impl ClientCost {
+    /// Cores that the busiest thread used, 0 to 1. `None` before a whole second was counted.
+    pub fn busiest_cores(&self) -> Option<f64> {
+        self.share(self.busiest.cpu_nanos)
+    }
+
+    /// Share of the time in which the thread that waited most had no core. `None` before a whole second was counted.
+    pub fn waited_share(&self) -> Option<f64> {
+        self.share(self.busiest.waited_nanos)
+    }
+
+    fn share(&self, nanos: u64) -> Option<f64> {
+        (self.seconds > 0).then(|| nanos as f64 / 1e9 / f64::from(self.seconds))
+    }
 }
 
 impl Window {
@@ -250,6 +268,8 @@ impl Window {
         let covered = self.spec.start <= bucket.start && self.end.is_none_or(|end| end >= bucket_end);
         if covered {
             self.client.cpu_nanos += bucket.cpu_nanos;
+            self.client.busiest.cpu_nanos += bucket.busiest.cpu_nanos;
+            self.client.busiest.waited_nanos += bucket.busiest.waited_nanos;
             self.client.seconds += 1;
         }
         self.seconds.push(Second { start: bucket.start, counts: part.counts, whole: covered && sole });
@@ -266,6 +286,8 @@ impl Window {
         self.response.fold(&more.response);
         self.client.schedule_error.merge(&more.client.schedule_error.latency());
         self.client.cpu_nanos += more.client.cpu_nanos;
+        self.client.busiest.cpu_nanos += more.client.busiest.cpu_nanos;
+        self.client.busiest.waited_nanos += more.client.busiest.waited_nanos;
         self.client.seconds += more.client.seconds;
         self.client.in_flight_max = self.client.in_flight_max.max(more.client.in_flight_max);
         self.client.connections_opened += more.client.connections_opened;

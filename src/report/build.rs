@@ -181,6 +181,9 @@ fn window(window: &load::Window, recording: &Recording) -> Window {
         client: Client {
             schedule_error_ms: ScheduleError { p50: late.p50.into(), p99: late.p99.into(), max: late.max.into() },
             cpu_cores: (client.seconds > 0).then(|| client.cpu_nanos as f64 / 1e9 / f64::from(client.seconds)).into(),
+            busiest_thread_cores: client.busiest_cores().into(),
+            waited_for_core: client.waited_share().into(),
+            failed_here: window.counts.failed_here,
             in_flight_max: client.in_flight_max,
             connections_opened: client.connections_opened,
         },

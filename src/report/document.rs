@@ -322,6 +322,12 @@ pub struct Client {
     pub schedule_error_ms: ScheduleError,
     /// CPU cores its threads used.
     pub cpu_cores: Finite,
+    /// CPU cores its busiest thread used, 0 to 1.
+    pub busiest_thread_cores: Finite,
+    /// Share of the time in which the thread that waited most for a core had none, 0 to 1.
+    pub waited_for_core: Finite,
+    /// Requests that failed in this machine's own limits.
+    pub failed_here: u64,
     /// Most requests in flight.
     pub in_flight_max: u32,
     /// Connections opened.

@@ -64,6 +64,7 @@ impl Session {
             late_limit: self.config.late_limit,
             max_ops: self.config.guards.max_ops,
             workload: self.workload(),
+            waited: super::run_queue::waited_nanos,
         };
         let table = self.scribe.target.table.clone();
         let target = WireTarget::new(reach.endpoint, reach.identities, &table, &config.workload);

@@ -9,6 +9,7 @@ mod journal;
 mod ledger;
 mod provision;
 pub mod remote;
+mod run_queue;
 mod scribe;
 mod signals;
 mod steering;

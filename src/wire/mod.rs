@@ -3,33 +3,58 @@
 
 mod answer;
 mod connection;
+mod endpoint;
+mod head;
 mod identity;
 mod lane;
+mod renderer;
 mod sign;
 mod template;
 
 pub use answer::classify;
-pub use connection::{Endpoint, EndpointError};
+pub use endpoint::{Endpoint, EndpointError};
 pub use identity::{Identities, Identity};
 pub use lane::WireLane;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
-use crate::load::{Target, Workload};
+use crate::load::{Failure, Key, Op, Target, Workload};
+use lane::Desk;
+use renderer::Renderer;
 use template::Template;
 
 /// One shard's access to a table over lean HTTP.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct WireTarget {
     endpoint: Endpoint,
     identities: Identities,
     template: Arc<Template>,
+    desk: Arc<Mutex<Desk>>,
 }
 
 impl WireTarget {
     /// A target for `table` at `endpoint`.
     pub fn new(endpoint: Endpoint, identities: Identities, table: &str, workload: &Workload) -> Self {
-        Self { endpoint, identities, template: Arc::new(Template::new(table, workload)) }
+        Self::of(endpoint, identities, Arc::new(Template::new(table, workload)))
+    }
+
+    /// What a lane would write for an operation on a key at a wall-clock time: a whole signed request, in place of what the
+    /// buffer holds. Errs if a credential holds characters that no header may.
+    pub fn render(&self, op: Op, key: Key, now: SystemTime, into: &mut Vec<u8>) -> Result<(), Arc<Failure>> {
+        lane::render(&self.desk, op, key, now, into)
+    }
+
+    fn of(endpoint: Endpoint, identities: Identities, template: Arc<Template>) -> Self {
+        let renderer = Renderer::new(&endpoint, identities.clone(), Arc::clone(&template));
+        Self { endpoint, identities, template, desk: Arc::new(Mutex::new(Desk::new(renderer))) }
+    }
+}
+
+/// For another shard: what a shard writes with is its own.
+impl Clone for WireTarget {
+    fn clone(&self) -> Self {
+        Self::of(self.endpoint.clone(), self.identities.clone(), Arc::clone(&self.template))
     }
 }
 
@@ -37,6 +62,6 @@ impl Target for WireTarget {
     type Lane = WireLane;
 
     fn lane(&mut self) -> WireLane {
-        WireLane::new(self.endpoint.clone(), self.identities.clone(), Arc::clone(&self.template))
+        WireLane::new(self.endpoint.clone(), Arc::clone(&self.desk))
     }
 }

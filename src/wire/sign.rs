@@ -1,22 +1,17 @@
-//! SigV4 for one fixed shape of request: `POST /` with five headers. The day's signing key is cached; `aws-sigv4` computes
-//! the key and the signature.
+//! SigV4 for one fixed shape of request: `POST /` with five or six headers. `aws-sigv4` computes the day's signing key; all that
+//! is hashed before the body's own hash is hashed once a second. A test holds the result against `aws-sigv4`'s full signer.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use aws_sigv4::sign::v4::{calculate_signature, generate_signing_key};
-use http_body_util::Full;
-use hyper::Request;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
-use sha2::{Digest, Sha256};
+use aws_sigv4::sign::v4::generate_signing_key;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::{Digest as _, Sha256};
 
 use super::identity::{Identities, Identity};
 use crate::load::Op;
 
 const CONTENT: &str = "application/x-amz-json-1.0";
-const DATE: HeaderName = HeaderName::from_static("x-amz-date");
-const TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
-const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 
 /// Signs requests for one host and region.
 #[derive(Debug)]
@@ -27,8 +22,6 @@ pub(super) struct Signer {
     identity: Arc<Identity>,
     day: Option<Day>,
     second: u64,
-    /// `20260827T120000Z` of [`Self::second`].
-    date: String,
 }
 
 struct Day {
@@ -36,7 +29,18 @@ struct Day {
     date: String,
     /// `20260827/us-east-1/dynamodb/aws4_request`.
     scope: String,
-    key: Box<dyn AsRef<[u8]> + Send>,
+    key: Hmac<Sha256>,
+}
+
+/// What is the same for every request of an operation within a second.
+#[derive(Clone, Debug)]
+pub(super) struct Second {
+    /// The request's head up to where the signature's 64 hexadecimal digits go.
+    pub(super) head: String,
+    /// The canonical request up to the body's hash, hashed.
+    canonical: Sha256,
+    /// The string to sign up to the canonical request's hash, authenticated.
+    to_sign: Hmac<Sha256>,
 }
 
 impl std::fmt::Debug for Day {
@@ -53,100 +57,79 @@ pub(super) const fn target(op: Op) -> &'static str {
     }
 }
 
+impl Second {
+    /// The signature of a request whose body has this hash.
+    pub(super) fn signature(&self, body: &[u8; 32]) -> [u8; 64] {
+        let canonical = self.canonical.clone().chain_update(hex(body)).finalize();
+        hex(&self.to_sign.clone().chain_update(hex(&canonical.into())).finalize().into_bytes().into())
+    }
+}
+
 impl Signer {
     pub(super) fn new(host: &str, region: &str, mut identities: Identities) -> Self {
         let identity = identities.newest();
-        Self { host: host.to_owned(), region: region.to_owned(), identities, identity, day: None, second: 0, date: String::new() }
+        Self { host: host.to_owned(), region: region.to_owned(), identities, identity, day: None, second: 0 }
     }
 
-    /// The signed request for a body, at a wall-clock time. `None` if a credential holds characters that no header may.
-    pub(super) fn request(&mut self, op: Op, body: bytes::Bytes, now: SystemTime) -> Option<Request<Full<bytes::Bytes>>> {
-        let authorization = self.authorization(op, &body, now);
-        let mut request = Request::post("/")
-            .header(HOST, &self.host)
-            .header(CONTENT_TYPE, HeaderValue::from_static(CONTENT))
-            .header(TARGET, HeaderValue::from_static(target(op)))
-            .header(DATE, self.date.as_str())
-            .header(AUTHORIZATION, authorization);
-        if let Some(token) = &self.identity.session_token {
-            request = request.header(TOKEN, token);
-        }
-        request.body(Full::new(body)).ok()
-    }
-
-    fn authorization(&mut self, op: Op, body: &[u8], now: SystemTime) -> String {
-        self.bring_up_to_date(now);
-        let canonical = self.canonical_request(op, body);
-        // `bring_up_to_date` has just set the day.
-        let Some(day) = &self.day else { return String::new() };
-        let mut to_sign = String::with_capacity(160);
-        to_sign.push_str("AWS4-HMAC-SHA256\n");
-        to_sign.push_str(&self.date);
-        to_sign.push('\n');
-        to_sign.push_str(&day.scope);
-        to_sign.push('\n');
-        push_hex(&mut to_sign, &Sha256::digest(canonical.as_bytes()));
-        let signature = calculate_signature(day.key.as_ref(), to_sign.as_bytes());
-        let mut header = String::with_capacity(260);
-        header.push_str("AWS4-HMAC-SHA256 Credential=");
-        header.push_str(&self.identity.access_key_id);
-        header.push('/');
-        header.push_str(&day.scope);
-        header.push_str(", SignedHeaders=");
-        header.push_str(self.signed_headers());
-        header.push_str(", Signature=");
-        header.push_str(&signature);
-        header
-    }
-
-    /// The canonical request: method, path, no query, the signed headers in order, their names, the body's hash.
-    fn canonical_request(&self, op: Op, body: &[u8]) -> String {
-        let mut canonical = String::with_capacity(512);
-        canonical.push_str("POST\n/\n\ncontent-type:");
-        canonical.push_str(CONTENT);
-        canonical.push_str("\nhost:");
-        canonical.push_str(&self.host);
-        canonical.push_str("\nx-amz-date:");
-        canonical.push_str(&self.date);
-        if let Some(token) = &self.identity.session_token {
-            canonical.push_str("\nx-amz-security-token:");
-            canonical.push_str(token);
-        }
-        canonical.push_str("\nx-amz-target:");
-        canonical.push_str(target(op));
-        canonical.push_str("\n\n");
-        canonical.push_str(self.signed_headers());
-        canonical.push('\n');
-        push_hex(&mut canonical, &Sha256::digest(body));
-        canonical
-    }
-
-    fn signed_headers(&self) -> &'static str {
-        if self.identity.session_token.is_some() {
-            "content-type;host;x-amz-date;x-amz-security-token;x-amz-target"
-        } else {
-            "content-type;host;x-amz-date;x-amz-target"
-        }
-    }
-
-    fn bring_up_to_date(&mut self, now: SystemTime) {
+    /// Goes on to a wall-clock time, and says whether what was prepared before is of another second or other credentials.
+    pub(super) fn advance(&mut self, now: SystemTime) -> bool {
+        let second = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         if let Some(identity) = self.identities.newer() {
             self.identity = identity;
             self.day = None;
-        }
-        let second = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        if second == self.second && self.day.is_some() {
-            return;
+        } else if second == self.second && self.day.is_some() {
+            return false;
         }
         self.second = second;
-        self.date = amz_date(second);
-        let today = &self.date[..8];
-        if self.day.as_ref().is_none_or(|day| day.date != today) {
-            let key = generate_signing_key(&self.identity.secret_access_key, now, &self.region, "dynamodb");
-            self.day =
-                Some(Day { date: today.to_owned(), scope: format!("{today}/{}/dynamodb/aws4_request", self.region), key: Box::new(key) });
-        }
+        true
     }
+
+    /// What all requests of an operation, with bodies of this length, have in common in the second that [`Self::advance`]
+    /// went on to. `None` if a credential holds characters that no header may.
+    pub(super) fn prepare(&mut self, op: Op, body_length: usize) -> Option<Second> {
+        let (host, identity) = (self.host.clone(), Arc::clone(&self.identity));
+        let token = identity.session_token.as_deref();
+        let sendable = |text: &str| text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        if ![host.as_str(), &identity.access_key_id, token.unwrap_or_default()].into_iter().all(sendable) {
+            return None;
+        }
+        let date = amz_date(self.second);
+        let day = self.day_of(&date);
+        let (names, target, scope) = (signed_headers(token.is_some()), target(op), &day.scope);
+        let token_in =
+            |before: &str, after: &str| token.map_or(String::new(), |token| format!("{before}x-amz-security-token:{token}{after}"));
+        let canonical = format!(
+            "POST\n/\n\ncontent-type:{CONTENT}\nhost:{host}\nx-amz-date:{date}\n{}x-amz-target:{target}\n\n{names}\n",
+            token_in("", "\n")
+        );
+        let head = format!(
+            "POST / HTTP/1.1\r\nhost:{host}\r\ncontent-type:{CONTENT}\r\ncontent-length:{body_length}\r\nx-amz-target:{target}\r\n\
+             x-amz-date:{date}\r\n{}authorization:AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature=",
+            token_in("", "\r\n"),
+            identity.access_key_id
+        );
+        let to_sign = day.key.clone().chain_update(format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n"));
+        Some(Second { head, canonical: Sha256::new_with_prefix(canonical), to_sign })
+    }
+
+    fn day_of(&mut self, date: &str) -> &Day {
+        let today = date.get(..8).unwrap_or_default();
+        let old = self.day.take().filter(|day| day.date == today);
+        let time = UNIX_EPOCH + std::time::Duration::from_secs(self.second);
+        self.day.insert(old.unwrap_or_else(|| {
+            let key = generate_signing_key(&self.identity.secret_access_key, time, &self.region, "dynamodb");
+            Day { date: today.to_owned(), scope: format!("{today}/{}/dynamodb/aws4_request", self.region), key: hmac_of(key.as_ref()) }
+        }))
+    }
+}
+
+#[expect(clippy::expect_used, reason = "RFC 2104: an HMAC key may have any length")]
+fn hmac_of(key: &[u8]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("any length will do")
+}
+
+const fn signed_headers(with_token: bool) -> &'static str {
+    if with_token { "content-type;host;x-amz-date;x-amz-security-token;x-amz-target" } else { "content-type;host;x-amz-date;x-amz-target" }
 }
 
 /// `20260827T120000Z`.
@@ -155,12 +138,13 @@ fn amz_date(second: u64) -> String {
     at.strftime("%Y%m%dT%H%M%SZ").to_string()
 }
 
-fn push_hex(into: &mut String, bytes: &[u8]) {
-    for byte in bytes {
-        for nibble in [byte >> 4, byte & 0xf] {
-            into.push(char::from(b"0123456789abcdef"[usize::from(nibble)]));
-        }
+fn hex(bytes: &[u8; 32]) -> [u8; 64] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [0; 64];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0xf)]]);
     }
+    text
 }
 
 #[cfg(test)]
@@ -194,6 +178,15 @@ mod tests {
         instructions.headers().find(|(name, _)| name.eq_ignore_ascii_case("authorization")).expect("authorization").1.to_owned()
     }
 
+    /// The `authorization` header of a request.
+    fn authorization(signer: &mut Signer, op: Op, body: &[u8], now: SystemTime) -> String {
+        signer.advance(now);
+        let second = signer.prepare(op, body.len()).expect("sendable");
+        let signature = second.signature(&Sha256::digest(body).into());
+        let (_, authorization) = second.head.rsplit_once("authorization:").expect("it is there");
+        format!("{authorization}{}", String::from_utf8_lossy(&signature))
+    }
+
     proptest! {
         #[test]
         fn the_signature_is_that_of_the_full_signer(
@@ -212,7 +205,7 @@ mod tests {
             // Twice, the second time across midnight with the cached key of the day before.
             for later in [0, 86_400] {
                 let now = UNIX_EPOCH + Duration::from_secs(second + later);
-                prop_assert_eq!(signer.authorization(op, body.as_bytes(), now), reference(&identity, &host, &region, op, body.as_bytes(), now));
+                prop_assert_eq!(authorization(&mut signer, op, body.as_bytes(), now), reference(&identity, &host, &region, op, body.as_bytes(), now));
             }
         }
     }
@@ -224,8 +217,8 @@ mod tests {
         let (sender, receiver) = tokio::sync::watch::channel(Arc::new(old));
         let mut signer = Signer::new("h", "us-east-1", Identities::new(receiver));
         let now = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-        assert!(signer.authorization(Op::Write, b"", now).contains("Credential=throttlescope/"));
+        assert!(authorization(&mut signer, Op::Write, b"", now).contains("Credential=throttlescope/"));
         sender.send_replace(Arc::new(new));
-        assert!(signer.authorization(Op::Write, b"", now).contains("Credential=AKIDNEW/"));
+        assert!(authorization(&mut signer, Op::Write, b"", now).contains("Credential=AKIDNEW/"));
     }
 }

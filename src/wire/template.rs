@@ -1,9 +1,12 @@
-//! Request bodies: everything but the key is rendered once.
+//! Request bodies: everything but the key is rendered, and as far as it goes hashed, once.
+
+use sha2::{Digest as _, Sha256};
 
 use crate::load::workload::{KEY_DIGITS, KEY_NAME, PAYLOAD_NAME};
 use crate::load::{Key, Op, Workload};
 
-/// The bodies of a session's requests. The account-wide part of every request is the same; the key stands at a fixed place.
+/// The bodies of a session's requests. Only the key differs from one to the next; it stands last, so that what is hashed for
+/// each request is a block or two.
 #[derive(Debug)]
 pub(super) struct Template {
     write: Body,
@@ -15,6 +18,8 @@ pub(super) struct Template {
 pub(super) struct Body {
     bytes: Vec<u8>,
     key_at: usize,
+    /// The hash of what stands before the key.
+    hashed: Sha256,
 }
 
 impl Template {
@@ -22,11 +27,10 @@ impl Template {
     pub(super) fn new(table: &str, workload: &Workload) -> Self {
         let filler: String = ('a'..='z').cycle().take(workload.payload_bytes()).collect();
         // Table names are `[A-Za-z0-9_.-]`, so nothing in a body needs escaping.
-        let before_key = format!(r#"{{"TableName":"{table}","ReturnConsumedCapacity":"TOTAL","#);
-        let write =
-            Body::new(&format!(r#"{before_key}"Item":{{"{KEY_NAME}":{{"S":""#), &format!(r#""}},"{PAYLOAD_NAME}":{{"S":"{filler}"}}}}}}"#));
+        let common = format!(r#"{{"TableName":"{table}","ReturnConsumedCapacity":"TOTAL","#);
+        let write = Body::new(&format!(r#"{common}"Item":{{"{PAYLOAD_NAME}":{{"S":"{filler}"}},"{KEY_NAME}":{{"S":""#), r#""}}}"#);
         let consistent = workload.consistent_read;
-        let read = Body::new(&format!(r#"{before_key}"ConsistentRead":{consistent},"Key":{{"{KEY_NAME}":{{"S":""#), r#""}}}"#);
+        let read = Body::new(&format!(r#"{common}"ConsistentRead":{consistent},"Key":{{"{KEY_NAME}":{{"S":""#), r#""}}}"#);
         Self { write, read }
     }
 
@@ -45,15 +49,21 @@ impl Body {
         bytes.extend_from_slice(before_key.as_bytes());
         bytes.extend_from_slice(&[b'0'; KEY_DIGITS]);
         bytes.extend_from_slice(after_key.as_bytes());
-        Self { bytes, key_at: before_key.len() }
+        Self { bytes, key_at: before_key.len(), hashed: Sha256::new_with_prefix(before_key) }
     }
 
-    /// Appends the body for `key`.
-    pub(super) fn render(&self, key: Key, into: &mut bytes::BytesMut) {
-        let start = into.len();
-        into.extend_from_slice(&self.bytes);
-        let at = start + self.key_at;
-        into[at..at + KEY_DIGITS].copy_from_slice(&key.digits());
+    /// The body, with zeros for the key.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Puts the key into a copy of [`Body::bytes`], and gives the SHA-256 of the whole.
+    pub(super) fn put_key(&self, key: Key, body: &mut [u8]) -> [u8; 32] {
+        let Some((_, rest)) = body.split_at_mut_checked(self.key_at) else { return [0; 32] };
+        if let Some(hole) = rest.first_chunk_mut::<KEY_DIGITS>() {
+            *hole = key.digits();
+        }
+        self.hashed.clone().chain_update(rest).finalize().into()
     }
 }
 
@@ -66,15 +76,17 @@ mod tests {
     fn a_rendered_body_is_the_request_that_was_meant() {
         let workload = Workload::new(1_000, Keys::Uniform, 1, true, 10);
         let template = Template::new("throttlescope-ts-1", &workload);
-        let mut body = bytes::BytesMut::new();
-        template.body(Op::Write).render(Key(0xabc), &mut body);
-        let json: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+        let body = |op, key| {
+            let mut bytes = template.body(op).bytes().to_vec();
+            let hash = template.body(op).put_key(key, &mut bytes);
+            assert_eq!(hash, <[u8; 32]>::from(Sha256::digest(&bytes)));
+            serde_json::from_slice::<serde_json::Value>(&bytes).expect("JSON")
+        };
+        let json = body(Op::Write, Key(0xabc));
         assert_eq!(json["Item"]["pk"]["S"], "0000000000000abc");
         let size: usize = 2 + 16 + 4 + json["Item"]["data"]["S"].as_str().expect("text").len();
         assert_eq!(size, 1_000);
-        body.clear();
-        template.body(Op::Read).render(Key(1), &mut body);
-        let json: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+        let json = body(Op::Read, Key(1));
         assert_eq!(json["Key"]["pk"]["S"], "0000000000000001");
         assert_eq!(json["ConsistentRead"], true);
     }

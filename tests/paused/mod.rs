@@ -100,6 +100,7 @@ where
             let (sender, order_receiver) = mpsc::unbounded_channel();
             let share = setup.max_in_flight / setup.shards + u32::from(shard < setup.max_in_flight % setup.shards);
             let assignment = Assignment {
+                waited: || 0,
                 runner: RunnerId(shard),
                 shard,
                 shards: setup.shards,
