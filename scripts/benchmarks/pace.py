@@ -11,15 +11,20 @@ P99_MS = 2.0
 def run(options):
     rows, best = [], {}
     for shards in (1, 2):
+        failed = 0
         for rate in STEPS:
-            if not any(attempt(options, shards, rate, rows, best) for _ in range(TRIES)):
+            held = any(attempt(options, shards, rate, rows, best) for _ in range(TRIES))
+            failed = 0 if held else failed + 1
+            # A machine that does other work may spoil one step.
+            if failed == 2:
                 break
     goal = f"largest that holds (schedule error p99 under {P99_MS:g} ms, nothing shed, every request accepted)"
     held = "; ".join(f"{rate:,}/s with {shards} shard{'s' if shards > 1 else ''}" for shards, rate in best.items()) or "none"
     header = ["offered/s", "shards", "holds", "schedule error p99, ms", "max, ms", "shed", "client, cores", "endpoint, cores"]
     print("## Cleanest pace\n\nSigned writes of 1,000 bytes to `throttlescope embedded --embedded-profile null`, a process of its own. With one "
           "shard, client and endpoint have a core each; with two, both have all cores. A step that does not hold is tried "
-          f"{TRIES} times.\n\n{table(header, rows)}\n{goal}: **{held}**. Goal: 30,000/s.\n", flush=True)
+          f"{TRIES} times. What is late after a stall of this machine is sent at no more than 1.05 times the rate, so 5 ms without the "
+          "core show in the p99 of a short run: measure on a quiet machine.\n\n{table(header, rows)}\n{goal}: **{held}**. Goal: 30,000/s.\n", flush=True)
 
 
 def attempt(options, shards, rate, rows, best):
