@@ -24,7 +24,7 @@ def run(options):
     print("## Cleanest pace\n\nSigned writes of 1,000 bytes to `throttlescope embedded --embedded-profile null`, a process of its own. With one "
           "shard, client and endpoint have a core each; with two, both have all cores. A step that does not hold is tried "
           f"{TRIES} times. What is late after a stall of this machine is sent at no more than 1.05 times the rate, so 5 ms without the "
-          "core show in the p99 of a short run: measure on a quiet machine.\n\n{table(header, rows)}\n{goal}: **{held}**. Goal: 30,000/s.\n", flush=True)
+          f"core show in the p99 of a short run: measure on a quiet machine.\n\n{table(header, rows)}\n{goal}: **{held}**. Goal: 30,000/s.\n", flush=True)
 
 
 def attempt(options, shards, rate, rows, best):
