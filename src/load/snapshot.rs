@@ -315,3 +315,35 @@ fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
         (one, other) => one.or(other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tick(runner: u32, end_ms: u64, offered: u64, in_flight: u32) -> Tick {
+        let (from, to) = (Offset::from_millis(end_ms - 100), Offset::from_millis(end_ms));
+        let mut tick = Tick { runner: RunnerId(runner), from, to, in_flight, ..Tick::default() };
+        let part = tick.part_mut(WindowId(0));
+        part.counts.offered = offered;
+        part.service.accepted.record_micros(offered * 1_000);
+        tick
+    }
+
+    #[test]
+    fn live_figures_are_of_the_newest_second_over_all_runners() {
+        let mut history = History::new();
+        let mut live = |ticks: &[Tick]| {
+            ticks.iter().for_each(|tick| history.glance(tick));
+            history.refresh();
+            history.snapshot(Offset::ZERO).live
+        };
+        let before: Vec<Tick> = (1..10).flat_map(|n| [tick(0, n * 100, 5, 4), tick(1, n * 100, 7, 6)]).collect();
+        assert_eq!((live(&before).last_second, live(&[]).in_flight), (None, 10));
+        let full = live(&[tick(0, 1_000, 5, 3), tick(1, 1_000, 7, 1)]);
+        assert_eq!((full.last_second.map(|counts| counts.offered), full.in_flight, full.service.count), (Some(120), 4, 20));
+        // The first runner says no more: after a second nothing of it is left.
+        let alone: Vec<Tick> = (11..=20).map(|n| tick(1, n * 100, 7, 2)).collect();
+        let alone = live(&alone);
+        assert_eq!((alone.last_second.map(|counts| counts.offered), alone.in_flight, alone.service.count), (Some(70), 2, 10));
+    }
+}
