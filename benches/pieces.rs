@@ -14,8 +14,8 @@ use throttlescope::load::pacer::{Pacer, Segment};
 use throttlescope::load::recorder::{Finished, Recorder};
 use throttlescope::load::tick::RunnerId;
 use throttlescope::load::{
-    Bucket, Counts, Intent, Key, Keys, Latency, Offset, Op, Outcome, Part, Rate, SegmentLoad, Setpoint, TICK, Units, WindowId, WindowSpec,
-    Workload,
+    Bucket, Counts, Intent, Key, Keys, Latency, Offset, Op, Outcome, Part, Rate, SegmentLoad, Setpoint, TICK, Units, Usage, WindowId,
+    WindowSpec, Workload,
 };
 use throttlescope::report::{Entry, Phase, Recorder as Session};
 use throttlescope::tui::app::App;
@@ -113,7 +113,7 @@ fn close_a_tick(bencher: Bencher<'_, '_>) {
         recorder.sending(&intent);
         let done = at.plus(TICK / 2);
         recorder.finished(&Finished { intent: &intent, handed: at, sent: at, done, connected: None }, Outcome::Accepted(Units::ZERO));
-        recorder.close(None, 1_000)
+        recorder.close(None, Usage::default())
     });
 }
 
