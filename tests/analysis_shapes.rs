@@ -353,3 +353,19 @@ fn the_window_length_plan_tells_ceiling_and_burst_apart() {
         assert!((window.burst_units.expect("a burst") - 4_000.0).abs() < 150.0, "{window:?}");
     }
 }
+
+#[test]
+fn a_client_that_stood_still_while_the_burst_was_full_does_not_understate_it() {
+    for (seed, until) in [(0, 0.15), (1, 0.25), (2, 0.02)] {
+        let mut bench = Bench::fresh_table(seed);
+        bench.pause(3);
+        bench.window_with(8_000.0, 60, Client { stall: Some((0.0, until)), ..Client::default() });
+        let shown = assessed(&mut bench);
+        let window = &shown.windows[0];
+        assert!((3_990.0..=4_010.0).contains(&window.sustained.expect("a ceiling").per_s), "{window:?}");
+        match window.burst_units {
+            Some(burst) => assert!(until < 0.1 && (3_800.0..=4_200.0).contains(&burst), "{window:?}"),
+            None => assert!(until > 0.1 && has(&window.verdict.caveats, Caveat::BurstUncertain), "{window:?}"),
+        }
+    }
+}

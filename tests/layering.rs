@@ -10,6 +10,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("analysis", &["load"]),
     ("plan", &["load::op", "load::rate"]),
     ("wire", &["load"]),
+    ("doctor", &["load", "wire"]),
+    ("sdk", &["load", "wire::Identities", "wire::Identity", "wire::classify"]),
     ("report", &["load", "analysis"]),
     ("table", &["load", "wire::Identity"]),
     ("tui", &["load", "analysis", "report", "plan", "session::remote", "session::Remote", "session::Command"]),

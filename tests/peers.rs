@@ -6,16 +6,24 @@
 
 #[path = "peers/boto3.rs"]
 mod boto3;
+#[path = "peers/classes.rs"]
+mod classes;
+#[path = "peers/clients.rs"]
+mod clients;
 #[path = "peers/explore.rs"]
 mod explore;
 #[path = "peers/hostile.rs"]
 mod hostile;
+#[path = "peers/judge.rs"]
+mod judge;
 #[path = "peers/lifecycle.rs"]
 mod lifecycle;
 #[path = "peers/on_the_wire.rs"]
 mod on_the_wire;
 #[path = "peers/provisioning.rs"]
 mod provisioning;
+#[path = "peers/signature.rs"]
+mod signature;
 #[path = "peers/stub.rs"]
 mod stub;
 #[path = "peers/support.rs"]

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 use throttlescope::load::Latency;
-use throttlescope::report::{Document, Entry, Recording, document};
+use throttlescope::report::{Document, Entry, Recording, document, text};
 
 static WHOLE: LazyLock<Vec<Entry>> = LazyLock::new(story::whole_session);
 
@@ -60,6 +60,8 @@ fn the_schema_refuses_what_is_no_session_document() {
         ("/windows/0/verdict", json!("fine")),
         ("/verdict/ci95_per_s", json!([1.0])),
         ("/buckets/accepted/0", json!(0.5)),
+        ("/host/cores", json!("two")),
+        ("/host/connections_needed", json!(-1)),
     ] {
         let mut bad = good.clone();
         *bad.pointer_mut(pointer).expect(pointer) = wrong;
@@ -119,12 +121,22 @@ fn a_silent_second_is_null_and_not_zero() {
 }
 
 #[test]
+fn a_document_from_before_anybody_looked_at_the_machine_reads_all_the_same() {
+    let (_, mut value) = valid(&story::told(&WHOLE, 242));
+    value.as_object_mut().expect("an object").remove("host");
+    let read: Document = serde_json::from_value(value).expect("reads");
+    assert_eq!(read.host, None);
+    assert!(!text(&read).contains("  host  ") && text(&document(&story::told(&WHOLE, 242))).contains("  host  "));
+}
+
+#[test]
 fn a_finished_session_shows_the_ceiling_and_what_it_rests_on() {
     let (written, value) = valid(&story::told(&WHOLE, 242));
     assert_eq!(value["verdict"]["kind"], "service-bound");
     let sustained = written.verdict.sustained_per_s.get().expect("a ceiling");
     assert!((3_990.0..=4_010.0).contains(&sustained));
     assert_eq!(value["verdict"]["clean_at_least_per_s"], 4_000.0);
+    assert_eq!((value["host"]["clock_offset_ms"].as_f64(), &value["host"]["connections_needed"]), (Some(-2.5), &json!(120)));
     assert_eq!(value["target"]["active_to_first_accepted_s"].as_f64().map(|s| s > 1.0), Some(true));
     assert_eq!(value["target"]["warm_throughput"]["write_units_per_s"], 4_000);
     assert_eq!(value["windows"][4]["caveats"], json!(["simulated"]));

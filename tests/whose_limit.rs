@@ -1,5 +1,6 @@
 //! Whose limit it was, when it is known beforehand: the client's in-flight cap, a client without a core, a table's ceiling, and
 //! two of them at once. The simulated endpoint runs in the test, so that only the client is short of anything.
+#![allow(clippy::expect_used)]
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

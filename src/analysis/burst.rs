@@ -52,6 +52,14 @@ pub(super) fn uncertainty(before_s: f64, steady: &[f64], ceiling: Estimate) -> f
     level.hypot(arrivals).max(hidden) + 2.0
 }
 
+/// What may have been refilled in vain before the steady part, in requests: while the client stands still, a full burst
+/// stays full. A stall makes as many intents late or shed as came due in it, and refills at the ceiling meanwhile.
+pub(super) fn wasted_at_most(window: &Window, before_s: f64, per_s: f64) -> f64 {
+    let early = window.seconds.iter().filter(|s| s.start.since(window.spec.start).as_secs_f64() < before_s);
+    let behind: u64 = early.map(|s| s.counts.shed + s.counts.late).sum();
+    behind as f64 * (per_s / window.spec.rate.per_s()).min(1.0)
+}
+
 /// How much of the burst was missing when the window started, in requests: the deficit that earlier load of the same
 /// operation left, drained at the ceiling. A second that throttled had at least one empty partition; it counts as if all
 /// the burst (`largest`, the largest seen so far) were gone.

@@ -77,7 +77,8 @@ pub(super) fn judge(load: &Snapshot, window: &Window, context: &Context, largest
         assessment.steady_from_s = Some(steadiness.from_s);
         let requests = burst::above_ceiling(window, span_s, ceiling.per_s);
         above = Some(requests);
-        let open = burst::uncertainty(steadiness.from_s, &steadiness.counts, ceiling);
+        let open = burst::uncertainty(steadiness.from_s, &steadiness.counts, ceiling)
+            + burst::wasted_at_most(window, steadiness.from_s, ceiling.per_s);
         let missing = burst::missing_at_start(load, window, ceiling.per_s, largest.max(requests));
         if requests <= 0.0 || open > KNOWN_WITHIN * requests {
             caveats.push(Caveat::BurstUncertain);

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::doctor::need::MOST_IN_FLIGHT;
 use crate::load::{Keys, Op, Rate};
 use crate::plan::parse_span;
+use crate::session::config::Client;
 use crate::table::Billing;
 
 /// Measure how much load a DynamoDB table accepts before it throttles, and whose limit that was.
@@ -30,6 +32,13 @@ pub struct Cli {
 pub enum Command {
     /// Measure a table: live on a terminal, or without one.
     Run(Box<RunArgs>),
+    /// Tell, before anything is spent, whether this machine can measure from here what a plan asks.
+    ///
+    /// Measures what a request costs this client, the round trip to the endpoint, the clock offset, open files and cores, and
+    /// says what to change. It creates and writes nothing at the target: it asks it for DescribeTable, and offers its load to
+    /// a simulated endpoint of its own. Takes about seven seconds. Exit code: 0 if this machine can, 1 if it cannot or if that
+    /// could not be found out, 2 if the options do not fit together.
+    Doctor(Box<DoctorArgs>),
     /// Show what the plans offer: windows, duration, operations, worst-case cost.
     Plan {
         /// Which.
@@ -90,6 +99,26 @@ pub enum ReportFormat {
     Json,
 }
 
+/// Options of `doctor`: those of `run` that say what would be offered, and to what.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("plan", |arg| arg.help("The plan to examine for: a name of `throttlescope plan list`, or a TOML file. Default: quick")),
+    mut_arg("headless", |arg| arg.hide(true)),
+    mut_arg("out", |arg| arg.hide(true)),
+    mut_arg("force", |arg| arg.hide(true)),
+    mut_arg("step", |arg| arg.hide(true)),
+    mut_arg("glyphs", |arg| arg.hide(true)),
+    mut_arg("theme", |arg| arg.hide(true))
+)]
+pub struct DoctorArgs {
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+    /// Options of `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
 /// Options of `embedded`.
 #[derive(Debug, Args)]
 pub struct EmbeddedArgs {
@@ -102,6 +131,9 @@ pub struct EmbeddedArgs {
     /// Allow an address that other machines can reach.
     #[arg(long)]
     pub allow_remote: bool,
+    /// End with whoever holds the other end of standard input.
+    #[arg(long, hide = true)]
+    pub until_stdin_ends: bool,
 }
 
 /// Options of the simulated endpoint.
@@ -164,6 +196,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "W,R", value_parser = pair, help_heading = "Target")]
     pub max_units: Option<(u32, u32)>,
 
+    /// wire (lean HTTP) or sdk (aws-sdk-dynamodb without retries: what an application would see).
+    #[arg(long, value_name = "NAME", default_value = "wire", help_heading = "Load")]
+    pub client: Client,
     /// write or read.
     #[arg(long, default_value = "write", help_heading = "Load")]
     pub op: Op,
@@ -198,7 +233,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "DUR", default_value = "100ms", value_parser = late_limit, help_heading = "Load")]
     pub late_limit: Duration,
     /// Most requests in flight. Default: 4096, or what the open-file limit allows.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), help_heading = "Load")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_IN_FLIGHT)), help_heading = "Load")]
     pub max_in_flight: Option<u32>,
     /// Load threads. Default: cores less one, at least one.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Load")]

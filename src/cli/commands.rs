@@ -96,6 +96,7 @@ pub(super) fn embedded(args: &EmbeddedArgs) -> Result<u8, Refusal> {
     say(&format!("simulated DynamoDB endpoint (SIMULATED, no data is kept) at {}; Ctrl-C ends it\n", server.url()));
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| Refusal::failed(format!("cannot start: {e}")))?;
+    let until_stdin_ends = args.until_stdin_ends;
     let ended = runtime.block_on(async {
         use tokio::signal::unix::{SignalKind, signal};
         let (mut terminate, mut hang_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
@@ -103,8 +104,11 @@ pub(super) fn embedded(args: &EmbeddedArgs) -> Result<u8, Refusal> {
             interrupted = tokio::signal::ctrl_c() => interrupted,
             _ = terminate.recv() => Ok(()),
             _ = hang_up.recv() => Ok(()),
+            _ = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink())), if until_stdin_ends => Ok(()),
         }
     });
+    // Standard input may never end.
+    runtime.shutdown_background();
     server.stop();
     ended.map(|()| 0).map_err(|e: std::io::Error| Refusal::failed(format!("signals cannot be handled: {e}")))
 }

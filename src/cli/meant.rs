@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::args::{RunArgs, SimulationArgs, TargetArg};
 use crate::analysis::cost::{Price, Prices};
+use crate::doctor::OpenFiles;
 use crate::load::{Keys, Op, Rate};
 use crate::plan::{Plan, PlanWindow, find};
 use crate::session::config::{Guards, Output, SessionConfig, Start, TableChoice, TargetChoice};
@@ -18,8 +19,6 @@ const FIRST_RATE: Rate = Rate::per_second(1_000);
 const ONE_WINDOW: Duration = Duration::from_secs(30);
 /// The in-flight cap, unless told otherwise or bounded by the open-file limit.
 const IN_FLIGHT: u32 = 4_096;
-/// Descriptors kept for everything but the load's connections.
-const DESCRIPTORS_RESERVED: u64 = 64;
 /// Guards on AWS, unless told otherwise.
 const AWS_MAX_COST: f64 = 5.0;
 const AWS_MAX_DURATION: Duration = Duration::from_secs(3_600);
@@ -67,6 +66,7 @@ pub fn meant(args: &RunArgs, terminal: bool) -> Result<Meant, String> {
         id,
         target,
         table,
+        client: args.client,
         ends_with_plan: !screen,
         op: args.op,
         item_bytes: args.item_bytes.or(plan.and_then(|plan| plan.item_bytes)).unwrap_or(1_000),
@@ -244,10 +244,9 @@ fn default_shards() -> u32 {
 /// The cap asked for, or the default, within what the open-file limit allows. With the simulated endpoint in the same
 /// process, each connection takes two descriptors.
 fn in_flight_cap(asked: Option<u32>, embedded_target: bool) -> Result<u32, String> {
-    let limit = raise_descriptor_limit();
-    let per_connection = if embedded_target { 2 } else { 1 };
-    let most = limit.map_or(u64::from(IN_FLIGHT), |limit| limit.saturating_sub(DESCRIPTORS_RESERVED) / per_connection);
-    let most = u32::try_from(most).unwrap_or(u32::MAX);
+    let files = OpenFiles::raised();
+    let limit = files.soft;
+    let most = files.connections(embedded_target).unwrap_or(u32::MAX);
     match (asked, limit) {
         (Some(asked), Some(limit)) if asked > most => Err(format!(
             "--max-in-flight {asked} needs more open files than this process may have ({limit}); type --max-in-flight {most}, or raise `ulimit -n`"
@@ -257,17 +256,6 @@ fn in_flight_cap(asked: Option<u32>, embedded_target: bool) -> Result<u32, Strin
             Err("this process may open too few files to make a connection; raise `ulimit -n` to at least 256".to_owned())
         }
         (None, _) => Ok(IN_FLIGHT.min(most)),
-    }
-}
-
-/// Raises the soft limit of open files to the hard one, and says what it is then.
-fn raise_descriptor_limit() -> Option<u64> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let wanted = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    match setrlimit(Resource::Nofile, wanted) {
-        Ok(()) => limit.maximum,
-        Err(_) => limit.current,
     }
 }
 
@@ -314,10 +302,18 @@ mod tests {
             ("--out /proc/nowhere/x.json", "/proc/nowhere"),
             ("--embedded-profile none", "fresh"),
             ("--embedded-time-scale 0", "for example 10"),
+            ("--client boto", "type wire or sdk"),
             ("--max-in-flight 0", "0"),
         ] {
             let said = typed(line).map(|_| ()).expect_err(line);
             assert!(said.contains(part), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn the_client_is_wire_unless_told_otherwise() {
+        for (line, client) in [("", "wire"), ("--client wire", "wire"), ("--client sdk", "sdk")] {
+            assert_eq!(typed(line).expect("runs").session.client.to_string(), client, "{line}");
         }
     }
 

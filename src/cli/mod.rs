@@ -2,6 +2,7 @@
 
 pub mod args;
 mod commands;
+mod doctor;
 mod logging;
 pub mod meant;
 mod run;
@@ -45,6 +46,7 @@ pub fn main() -> ExitCode {
     let done = match command {
         None => run::run(&run),
         Some(Command::Run(run)) => run::run(&run),
+        Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Plan { command }) => commands::plan(&command),
         Some(Command::Report(args)) => commands::report(&args),
         Some(Command::Embedded(args)) => commands::embedded(&args),

@@ -11,6 +11,7 @@ mod data;
 mod endpoint;
 mod expression;
 mod fault;
+mod http;
 mod latency;
 pub mod model;
 mod profile;
@@ -20,7 +21,6 @@ mod server;
 mod store;
 mod table;
 mod value;
-mod wire;
 
 pub use fault::{Fault, Trouble};
 pub use latency::{Latencies, Spread};

@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::runtime::LocalOptions;
 use tokio::sync::oneshot;
-use tokio::task::LocalSet;
 
 use super::connection::{self, Shared};
 use super::endpoint::Endpoint;
@@ -88,18 +88,27 @@ pub fn start(config: Config) -> Result<Server, StartError> {
     let listener = std::net::TcpListener::bind(address).map_err(listen)?;
     listener.set_nonblocking(true).map_err(listen)?;
     let addr = listener.local_addr().map_err(listen)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Thread)?;
     let (stop, stop_asked) = oneshot::channel();
     let (stopping, stopped) = mpsc::channel();
+    let (starting, started) = mpsc::channel();
     let thread = std::thread::Builder::new()
         .name("embedded".to_owned())
         .spawn(move || {
-            LocalSet::new().block_on(&runtime, serve(listener, config, stop_asked));
-            drop(runtime);
+            // The runtime can only be used on the thread that makes it.
+            let made = tokio::runtime::Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+            let (said, runtime) = match made {
+                Ok(runtime) => (Ok(()), Some(runtime)),
+                Err(error) => (Err(error), None),
+            };
+            let _ = starting.send(said);
+            if let Some(runtime) = runtime {
+                runtime.block_on(serve(listener, config, stop_asked));
+            }
             // Nobody is listening when the server was let go without waiting.
             let _ = stopping.send(());
         })
         .map_err(StartError::Thread)?;
+    started.recv().unwrap_or_else(|_| Err(io::Error::other("it ended at once"))).map_err(StartError::Thread)?;
     Ok(Server { addr, stop: Some(stop), stopped, thread: Some(thread) })
 }
 
@@ -110,6 +119,7 @@ async fn serve(listener: std::net::TcpListener, config: Config, stop_asked: ones
         endpoint: RefCell::new(Endpoint::new(profile, region.clone(), seed, time_scale)),
         lag: Lag::default(),
         ids: RefCell::new(Random::new(!seed)),
+        date: RefCell::default(),
         region,
     });
     let accept = async {

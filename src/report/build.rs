@@ -45,6 +45,7 @@ pub fn document(recording: &Recording) -> Document {
         },
         session: session(recording),
         target: target(recording),
+        host: recording.host.clone(),
         workload: workload(recording),
         plan: recording.plan.as_ref().map(plan),
         totals: Totals { counts: totals, consumed_units: load.totals.consumed.as_f64().into(), cost_usd: recording.cost.usd.into() },

@@ -8,6 +8,7 @@ use crate::load::{FailureKind, Op};
 
 use super::facts::{EventKind, Phase, TargetKind};
 use super::finite::Finite;
+use super::host::Host;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "throttlescope.session/1";
@@ -23,6 +24,9 @@ pub struct Document {
     pub session: Session,
     /// The table and its endpoint.
     pub target: Target,
+    /// This machine and its way to the endpoint; null where nobody looked.
+    #[serde(default)]
+    pub host: Option<Host>,
     /// What the load consisted of.
     pub workload: Workload,
     /// The plan that ran last, null when steered by hand.
@@ -330,7 +334,7 @@ pub struct Client {
     pub failed_here: u64,
     /// Most requests in flight.
     pub in_flight_max: u32,
-    /// Connections opened.
+    /// Connections opened; 0 with the client `sdk`, which does not tell.
     pub connections_opened: u64,
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::load::{Bucket, Offset, Setpoint, WindowId, WindowSpec};
 
 use super::facts::{Cost, Event, Phase, PlanFacts, SessionFacts, StopReason, TargetFacts, TargetLedger, WorkloadFacts};
+use super::host::Host;
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +23,8 @@ pub enum Entry {
     },
     /// The target, each time something about it becomes known. Written *before* a resource is created, too.
     Target(TargetFacts),
+    /// This machine and its way to the endpoint, each time more of it becomes known.
+    Host(Host),
     /// The phase changed.
     Phase {
         /// When.

@@ -142,6 +142,13 @@ pub struct SessionFacts {
     pub max_duration_s: Option<f64>,
 }
 
+impl SessionFacts {
+    /// The client's name where it is not the default one, which needs no mention.
+    pub fn unusual_client(&self) -> Option<&str> {
+        Some(self.client.as_str()).filter(|client| !matches!(*client, "" | "wire"))
+    }
+}
+
 /// The command that removes a table by hand; `None` for the simulated endpoint, whose tables end with it.
 pub fn removal(kind: TargetKind, table: &str, region: &str, endpoint: &str) -> Option<String> {
     let command = format!("aws dynamodb delete-table --table-name {table} --region {region}");

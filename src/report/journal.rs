@@ -114,7 +114,13 @@ fn time_of(entry: &Entry) -> Option<Offset> {
         Entry::Close { end, .. } => Some(*end),
         Entry::Bucket(bucket) => Some(bucket.start.plus(BUCKET)),
         Entry::Event(event) => Some(event.at),
-        Entry::Session { .. } | Entry::Target(_) | Entry::Plan(_) | Entry::Cost(_) | Entry::TargetLedger(_) | Entry::Stop(_) => None,
+        Entry::Session { .. }
+        | Entry::Target(_)
+        | Entry::Host(_)
+        | Entry::Plan(_)
+        | Entry::Cost(_)
+        | Entry::TargetLedger(_)
+        | Entry::Stop(_) => None,
     }
 }
 

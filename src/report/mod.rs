@@ -7,6 +7,7 @@ pub mod entry;
 pub mod facts;
 mod figures;
 mod finite;
+mod host;
 pub mod journal;
 pub mod recording;
 pub mod status;
@@ -21,6 +22,7 @@ pub use facts::{
     Cost, Event, EventKind, Phase, PlanFacts, SessionFacts, StopReason, TargetFacts, TargetKind, TargetLedger, WorkloadFacts, removal,
 };
 pub use finite::Finite;
+pub use host::Host;
 pub use journal::{JOURNAL_SCHEMA, JournalError, load_document};
 pub use recording::{Recorder, Recording};
 pub use text::text;

@@ -8,6 +8,7 @@ use crate::load::{History, Offset, Snapshot, Tick};
 
 use super::entry::Entry;
 use super::facts::{Cost, Event, Phase, PlanFacts, SessionFacts, StopReason, TargetFacts, TargetLedger, WorkloadFacts};
+use super::host::Host;
 
 /// Events kept in memory; the journal keeps all.
 pub const EVENTS_KEPT: usize = 2_000;
@@ -21,6 +22,8 @@ pub struct Recording {
     pub workload: WorkloadFacts,
     /// The table and its endpoint.
     pub target: TargetFacts,
+    /// This machine and its way to the endpoint, once looked at.
+    pub host: Option<Host>,
     /// Where the session stands.
     pub phase: Phase,
     /// Since when.
@@ -65,6 +68,7 @@ impl Recorder {
                 now.workload = workload.clone();
             }
             Entry::Target(target) => now.target = target.clone(),
+            Entry::Host(host) => now.host = Some(host.clone()),
             Entry::Phase { at, phase } => {
                 now.phase = *phase;
                 now.phase_since = *at;
@@ -81,7 +85,9 @@ impl Recorder {
                 if events.len() >= EVENTS_KEPT {
                     events.drain(..EVENTS_KEPT / 4);
                 }
-                events.push(event.clone());
+                // That a rate took effect becomes known after the fact; the order is that of what happened.
+                let place = events.partition_point(|earlier| earlier.at <= event.at);
+                events.insert(place, event.clone());
             }
             Entry::TargetLedger(ledger) => now.target_ledger = Some(ledger.clone()),
             Entry::Stop(reason) => {

@@ -218,6 +218,9 @@ fn table(document: &Document, page: &mut Page) {
             None => page.fact("ACTIVE", "not seen"),
         }
     }
+    if let Some(host) = &document.host {
+        page.fact("host", &host.in_words());
+    }
     let c = &totals.counts;
     page.fact(
         "ledger",

@@ -1,6 +1,8 @@
 //! What a session is to do, complete and checked: nothing here is optional by accident.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::analysis::cost::Price;
@@ -26,6 +28,37 @@ impl TargetChoice {
             Self::Embedded(_) => TargetKind::Embedded,
             Self::Remote(Access::Aws { .. }) => TargetKind::Aws,
             Self::Remote(_) => TargetKind::Endpoint,
+        }
+    }
+}
+
+/// Which data-plane client sends the requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Client {
+    /// Lean HTTP, which costs this machine least.
+    #[default]
+    Wire,
+    /// aws-sdk-dynamodb without retries, which is what an application would see.
+    Sdk,
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Wire => "wire",
+            Self::Sdk => "sdk",
+        })
+    }
+}
+
+impl FromStr for Client {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Self, Self::Err> {
+        match typed {
+            "wire" => Ok(Self::Wire),
+            "sdk" => Ok(Self::Sdk),
+            _ => Err(format!("`{typed}` is not a client; type wire or sdk")),
         }
     }
 }
@@ -88,6 +121,8 @@ pub struct SessionConfig {
     pub target: TargetChoice,
     /// Which table.
     pub table: TableChoice,
+    /// Which client sends the requests.
+    pub client: Client,
     /// What is offered first.
     pub start: Start,
     /// Whether the session ends with its plan, as without a screen, or stays for more.

@@ -5,20 +5,22 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
 
-use super::config::Start;
+use super::config::{Client, Start};
 use super::guard;
 use super::provision::Reach;
 use super::remote::Command;
 use super::steering::{Steering, Step};
 use super::supervisor::{BEAT, Session, Stopped};
-use crate::load::{Engine, EngineConfig, Merger, Rate, Report, RunnerId, Setpoint, Tick};
+use crate::doctor::need;
+use crate::load::{Engine, EngineConfig, Merger, Rate, Report, RunnerId, Setpoint, Target, Tick};
 use crate::report::{Entry, EventKind, Phase, StopReason};
+use crate::sdk::SdkTarget;
 use crate::wire::WireTarget;
 
 /// Connections are opened ahead for at most this long.
 const WARM_TIMEOUT: Duration = Duration::from_secs(5);
-/// A service answers no sooner than this, however near it is.
-const SHORTEST_ROUND_TRIP: Duration = Duration::from_millis(10);
+/// Connections that are opened ahead beyond those that a rate needs.
+const SPARE: u32 = 8;
 /// At most this many connections are opened ahead; more open when they are needed.
 const MOST_WARMED: u32 = 512;
 /// So many beats without a word from any shard: the session is stuck.
@@ -45,8 +47,7 @@ struct Driven {
 impl Driven {
     /// Opens the connections that a rate needs ahead of it: rate times round trip, with headroom.
     fn warm(&mut self, rate: Rate, most: u32) {
-        let busy = rate.per_s() * self.round_trip.max(SHORTEST_ROUND_TRIP).as_secs_f64();
-        let connections = ((busy * 1.5) as u32).saturating_add(8).min(MOST_WARMED).min(most);
+        let connections = need::connections(rate, self.round_trip).saturating_add(SPARE).min(MOST_WARMED).min(most);
         if connections > self.warmed {
             self.warmed = connections;
             self.engine.warm(connections);
@@ -64,13 +65,14 @@ impl Session {
             late_limit: self.config.late_limit,
             max_ops: self.config.guards.max_ops,
             workload: self.workload(),
-            waited: super::run_queue::waited_nanos,
+            waited: crate::doctor::waited_nanos,
         };
         let table = self.scribe.target.table.clone();
-        let target = WireTarget::new(reach.endpoint, reach.identities, &table, &config.workload);
-        #[cfg(debug_assertions)]
-        let target = super::fault::Faulty::new(target, self.config.panic_after);
-        let started = Engine::start(&config, self.clock, |_| target.clone());
+        let (endpoint, identities, workload) = (reach.endpoint, reach.identities, &config.workload);
+        let started = match self.config.client {
+            Client::Wire => self.start(&config, WireTarget::new(endpoint, identities, &table, workload)),
+            Client::Sdk => self.start(&config, SdkTarget::new(&reach.url, endpoint.region(), identities, &table, workload)),
+        };
         let (engine, reports) = match started {
             Ok(started) => started,
             Err(error) => {
@@ -97,6 +99,12 @@ impl Session {
         outcome
     }
 
+    fn start<T: Target + Clone>(&self, config: &EngineConfig, target: T) -> std::io::Result<(Engine, mpsc::Receiver<Report>)> {
+        #[cfg(debug_assertions)]
+        let target = super::fault::Faulty::new(target, self.config.panic_after);
+        Engine::start(config, self.clock, |_| target.clone())
+    }
+
     /// What to offer first: what was asked for while the table was created, else what the session was started with.
     fn first(&mut self) -> Start {
         if let Some(plan) = self.early.plan.take() {
@@ -109,7 +117,7 @@ impl Session {
     }
 
     /// The rate that connections are opened for.
-    fn first_rate(&self) -> Rate {
+    pub(super) fn first_rate(&self) -> Rate {
         let of_plan = |plan: &crate::plan::Plan| plan.peak().unwrap_or(Rate::MIN);
         match (&self.early.plan, &self.config.start) {
             (Some(plan), _) => of_plan(plan),
@@ -203,7 +211,8 @@ impl Session {
             if driven.applied.is_some() || setpoint.rate.is_some() {
                 self.scribe.apply(&Entry::Applied(setpoint));
                 let what = setpoint.rate.map_or_else(|| "paused".to_owned(), |rate| format!("{rate}/s"));
-                self.scribe.event(EventKind::Applied, what);
+                // A tick tells of it later; it took effect then.
+                self.scribe.event_at(setpoint.at, EventKind::Applied, what);
             }
             driven.applied = Some(setpoint);
         }
@@ -274,7 +283,7 @@ impl Session {
                 Step::Requested(setpoint) => {
                     self.scribe.apply(&Entry::Requested(setpoint));
                     let what = setpoint.rate.map_or_else(|| "pause".to_owned(), |rate| format!("{rate}/s"));
-                    self.scribe.event(EventKind::Requested, what);
+                    self.scribe.event_at(setpoint.at, EventKind::Requested, what);
                 }
                 Step::Open(spec) => self.scribe.apply(&Entry::Open(spec)),
                 Step::Close { window, end } => self.scribe.apply(&Entry::Close { window, end }),

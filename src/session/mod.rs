@@ -5,11 +5,11 @@ mod drive;
 #[cfg(debug_assertions)]
 mod fault;
 pub mod guard;
+mod host;
 mod journal;
 mod ledger;
 mod provision;
 pub mod remote;
-mod run_queue;
 mod scribe;
 mod signals;
 mod steering;

@@ -14,7 +14,7 @@ use crate::load::outcome::mask_accounts;
 use crate::load::{Op, Workload};
 use crate::report::{EventKind, Phase, TargetKind};
 use crate::table::{Access, Control, TableSpec};
-use crate::wire::{Endpoint, Identities};
+use crate::wire::{Endpoint, Identities, Identity};
 use crate::{embedded, load};
 
 /// Credentials that expire are looked up again this often.
@@ -24,6 +24,8 @@ const REFRESH: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct Reach {
     pub(super) endpoint: Endpoint,
+    /// The endpoint as the control plane uses it.
+    pub(super) url: String,
     pub(super) identities: Identities,
     pub(super) round_trip: Duration,
 }
@@ -65,7 +67,8 @@ impl Session {
             target.table.clone_from(&table);
             target.billing_mode = billing;
         });
-        let identities = self.identities(&control).await?;
+        let (identities, identity) = self.identities(&control).await?;
+        let surveying = self.survey(endpoint.clone(), identity, &table);
         match self.config.table.clone() {
             TableChoice::Fresh { billing, warm, max_units } => {
                 let spec = TableSpec { name: table.clone(), session: self.config.id.clone(), billing, warm, max_units };
@@ -77,10 +80,15 @@ impl Session {
             self.seed(&control, &table).await?;
         }
         self.seeding_is_past = true;
-        let asked = Instant::now();
-        let known = self.wait_for(control.describe(&table)).await?;
-        self.or_fail(known)?;
-        Ok(Reach { endpoint, identities, round_trip: asked.elapsed() })
+        let round_trip = if let Some(round_trip) = self.surveyed(surveying).await? {
+            round_trip
+        } else {
+            let asked = Instant::now();
+            let known = self.wait_for(control.describe(&table)).await?;
+            self.or_fail(known)?;
+            asked.elapsed()
+        };
+        Ok(Reach { endpoint, url: control.endpoint().to_owned(), identities, round_trip })
     }
 
     async fn create(&mut self, control: &Control, spec: TableSpec) -> Result<(), Stopped> {
@@ -182,15 +190,15 @@ impl Session {
         Workload::new(config.item_bytes, config.keys, config.seed, config.consistent_read, config.items)
     }
 
-    /// Credentials for the data plane; those that expire are looked up again while the session runs.
-    async fn identities(&mut self, control: &Control) -> Result<Identities, Stopped> {
+    /// Credentials for the data plane, and as they are now; those that expire are looked up again while the session runs.
+    async fn identities(&mut self, control: &Control) -> Result<(Identities, Arc<Identity>), Stopped> {
         let found = self.wait_for(control.identity()).await?;
         let (identity, expiry) = self.or_fail(found)?;
-        let (sender, receiver) = watch::channel(identity);
+        let (sender, receiver) = watch::channel(Arc::clone(&identity));
         if expiry.is_some() {
             tokio::spawn(refresh(control.clone(), sender));
         }
-        Ok(Identities::new(receiver))
+        Ok((Identities::new(receiver), identity))
     }
 
     fn or_fail<T, E: std::fmt::Display>(&mut self, result: Result<T, E>) -> Result<T, Stopped> {

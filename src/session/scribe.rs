@@ -51,9 +51,14 @@ impl Scribe {
         self.recorder.apply(entry);
     }
 
-    /// Notes something that happened.
+    /// Notes something that happened now.
     pub(super) fn event(&mut self, kind: EventKind, detail: impl Into<String>) {
-        let event = Event { at: self.clock.now(), kind, detail: detail.into() };
+        self.event_at(self.clock.now(), kind, detail);
+    }
+
+    /// Notes something that happened then.
+    pub(super) fn event_at(&mut self, at: Offset, kind: EventKind, detail: impl Into<String>) {
+        let event = Event { at, kind, detail: detail.into() };
         tracing::info!(kind = kind.name(), "{}", event.detail);
         self.apply(&Entry::Event(event));
     }

@@ -130,7 +130,7 @@ impl Session {
             id: config.id.clone(),
             started_at: rfc3339(self.clock.wall(crate::load::Offset::ZERO)),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            client: "wire".to_owned(),
+            client: config.client.to_string(),
             max_cost_usd: config.guards.max_cost,
             max_ops: config.guards.max_ops,
             max_duration_s: config.guards.max_duration.map(|d| d.as_secs_f64()),

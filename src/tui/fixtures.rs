@@ -68,11 +68,20 @@ impl Script {
             failing: 0,
             micros: 4_300,
         };
+        script.begin("wire");
+        script.apply(&Entry::Target(script.target.clone()));
+        script.apply(&Entry::Cost(Cost { write_usd_per_million: Some(0.625), read_usd_per_million: Some(0.125), usd: Some(0.0) }));
+        script.phase(Phase::Creating);
+        script
+    }
+
+    /// Begins the session, measured through this client.
+    pub fn begin(&mut self, client: &str) {
         let session = SessionFacts {
             id: "ts-7f3a09".to_owned(),
             started_at: "2026-08-27T10:00:00Z".to_owned(),
             version: "0.1.0".to_owned(),
-            client: "wire".to_owned(),
+            client: client.to_owned(),
             max_cost_usd: Some(5.0),
             max_ops: None,
             max_duration_s: Some(3_600.0),
@@ -88,11 +97,7 @@ impl Script {
             late_limit_s: 0.1,
             ..WorkloadFacts::default()
         };
-        script.apply(&Entry::Session { schema: "throttlescope.journal/1".to_owned(), session, workload });
-        script.apply(&Entry::Target(script.target.clone()));
-        script.apply(&Entry::Cost(Cost { write_usd_per_million: Some(0.625), read_usd_per_million: Some(0.125), usd: Some(0.0) }));
-        script.phase(Phase::Creating);
-        script
+        self.apply(&Entry::Session { schema: "throttlescope.journal/1".to_owned(), session, workload });
     }
 
     /// Applies an entry.

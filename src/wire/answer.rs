@@ -59,9 +59,12 @@ struct Reason {
 /// preferred to the body's `__type`, as the SDKs do.
 pub fn classify(status: u16, error_type: Option<&str>, body: &[u8]) -> Outcome {
     if status == 200 {
-        return match serde_json::from_slice::<serde::de::IgnoredAny>(body) {
-            Ok(_) => Outcome::Accepted(consumed_units(body)),
-            Err(_) => Outcome::Failed(Arc::new(Failure::new(FailureKind::Garbled, None, Some(status), "the answer is not JSON"))),
+        // An object that states what was consumed needs no parser: it is the answer to every request that is not an error.
+        let consumed = consumed_units(body).filter(|_| body.starts_with(b"{") && body.ends_with(b"}"));
+        return match consumed {
+            Some(units) => Outcome::Accepted(units),
+            None if serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok() => Outcome::Accepted(Units::ZERO),
+            None => Outcome::Failed(Arc::new(Failure::new(FailureKind::Garbled, None, Some(status), "the answer is not JSON"))),
         };
     }
     let read: ErrorBody = serde_json::from_slice(body).unwrap_or_default();
@@ -73,14 +76,12 @@ pub fn classify(status: u16, error_type: Option<&str>, body: &[u8]) -> Outcome {
 }
 
 /// The first `"CapacityUnits":` number of a body: the total, which stands before the parts by index.
-fn consumed_units(body: &[u8]) -> Units {
+fn consumed_units(body: &[u8]) -> Option<Units> {
     const NAME: &[u8] = b"\"CapacityUnits\":";
-    let Some(at) = memchr::memmem::find(body, NAME) else { return Units::ZERO };
-    let rest = &body[at + NAME.len()..];
-    let digits =
-        rest.iter().skip_while(|b| b.is_ascii_whitespace()).take_while(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'-' | b'+'));
-    let text: Vec<u8> = digits.copied().collect();
-    std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()).map_or(Units::ZERO, Units::from_f64)
+    let rest = body.get(memchr::memmem::find(body, NAME)? + NAME.len()..)?.trim_ascii_start();
+    let digits = rest.iter().take_while(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'-' | b'+')).count();
+    let text = std::str::from_utf8(rest.get(..digits)?).ok()?;
+    text.parse().ok().map(Units::from_f64)
 }
 
 #[cfg(test)]
@@ -144,6 +145,10 @@ mod tests {
         assert!((units(r#"{"ConsumedCapacity":{"TableName":"t","CapacityUnits":1.0}}"#) - 1.0).abs() < 1e-9);
         assert!((units(r#"{"ConsumedCapacity":{"CapacityUnits": 0.5,"Table":{"CapacityUnits":7}}}"#) - 0.5).abs() < 1e-9);
         assert!(units("{}").abs() < 1e-9);
+        assert!(units(r#"{"ConsumedCapacity":{"CapacityUnits":null}}"#).abs() < 1e-9);
+        for garbled in [r#"{"ConsumedCapacity":{"CapacityUnits":1.0"#, r#"<"CapacityUnits":1.0>"#] {
+            assert_eq!(kind(200, None, garbled), FailureKind::Garbled, "{garbled}");
+        }
     }
 
     #[test]

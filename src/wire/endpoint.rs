@@ -90,6 +90,16 @@ impl Endpoint {
         &self.region
     }
 
+    /// The host's name or address, and the port.
+    pub fn host(&self) -> (&str, u16) {
+        (&self.name, self.port)
+    }
+
+    /// How TLS is spoken to it, and the name on its certificate; `None` for plain HTTP.
+    pub fn tls(&self) -> Option<(TlsConnector, ServerName<'static>)> {
+        self.tls.clone()
+    }
+
     /// Opens one connection.
     pub(super) async fn connect(&self) -> Result<Connection, Arc<Failure>> {
         let opened = tokio::time::timeout(CONNECT_TIMEOUT, self.open()).await;

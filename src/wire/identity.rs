@@ -45,12 +45,12 @@ impl Identities {
     }
 
     /// The newest credentials, if there are newer ones than the last time this was asked.
-    pub(super) fn newer(&mut self) -> Option<Arc<Identity>> {
+    pub fn newer(&mut self) -> Option<Arc<Identity>> {
         self.0.has_changed().unwrap_or(false).then(|| self.0.borrow_and_update().clone())
     }
 
     /// The newest credentials.
-    pub(super) fn newest(&mut self) -> Arc<Identity> {
+    pub fn newest(&mut self) -> Arc<Identity> {
         self.0.borrow_and_update().clone()
     }
 }

@@ -94,8 +94,8 @@ mod tests {
         };
         let first = text(Op::Write, 1, 1_800_000_000);
         let (head, body) = first.split_once("\r\n\r\n").expect("a head and a body");
-        assert!(head.starts_with("POST / HTTP/1.1\r\nhost:127.0.0.1:8000\r\n"), "{head}");
-        assert!(head.contains(&format!("content-length:{}\r\n", body.len())), "{head}");
+        assert!(head.starts_with("POST / HTTP/1.1\r\nhost: 127.0.0.1:8000\r\n"), "{head}");
+        assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{head}");
         assert!(!head.contains("Signature=0000000000000000"), "{head}");
         assert_eq!(text(Op::Write, 1, 1_800_000_000), first);
         // A key, a second and an operation make another request each; and the first comes back.

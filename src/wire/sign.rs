@@ -96,16 +96,14 @@ impl Signer {
         let date = amz_date(self.second);
         let day = self.day_of(&date);
         let (names, target, scope) = (signed_headers(token.is_some()), target(op), &day.scope);
-        let token_in =
-            |before: &str, after: &str| token.map_or(String::new(), |token| format!("{before}x-amz-security-token:{token}{after}"));
         let canonical = format!(
             "POST\n/\n\ncontent-type:{CONTENT}\nhost:{host}\nx-amz-date:{date}\n{}x-amz-target:{target}\n\n{names}\n",
-            token_in("", "\n")
+            token.map_or(String::new(), |token| format!("x-amz-security-token:{token}\n"))
         );
         let head = format!(
-            "POST / HTTP/1.1\r\nhost:{host}\r\ncontent-type:{CONTENT}\r\ncontent-length:{body_length}\r\nx-amz-target:{target}\r\n\
-             x-amz-date:{date}\r\n{}authorization:AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature=",
-            token_in("", "\r\n"),
+            "POST / HTTP/1.1\r\nhost: {host}\r\ncontent-type: {CONTENT}\r\ncontent-length: {body_length}\r\nx-amz-target: {target}\r\n\
+             x-amz-date: {date}\r\n{}authorization: AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature=",
+            token.map_or(String::new(), |token| format!("x-amz-security-token: {token}\r\n")),
             identity.access_key_id
         );
         let to_sign = day.key.clone().chain_update(format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n"));
@@ -183,7 +181,7 @@ mod tests {
         signer.advance(now);
         let second = signer.prepare(op, body.len()).expect("sendable");
         let signature = second.signature(&Sha256::digest(body).into());
-        let (_, authorization) = second.head.rsplit_once("authorization:").expect("it is there");
+        let (_, authorization) = second.head.rsplit_once("authorization: ").expect("it is there");
         format!("{authorization}{}", String::from_utf8_lossy(&signature))
     }
 

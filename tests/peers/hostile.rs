@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::stub::{ACCEPTED, After, Behaviour, Stub, text, until_closed, whole};
+use crate::stub::{ACCEPTED, After, Behaviour, Stub, reset, text, until_closed, whole};
 use crate::support::{Ended, measure};
 
 /// A second's timeout, and two seconds of a modest load.
@@ -70,14 +70,6 @@ fn a_connection_reset_in_the_middle_of_an_answer_is_closed_or_garbled() {
     assert_eq!(failed + ended.total("timed_out"), ended.total("sent"), "{}", ended.document["failures"]);
     assert!(failed > 0);
     assert_eq!(stub.items(), ended.total("sent"), "none is sent twice");
-}
-
-/// Lets the close that follows be a reset.
-fn reset(stream: &TcpStream) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
-    let _inside = runtime.enter();
-    let same = stream.try_clone().and_then(|same| same.set_nonblocking(true).map(|()| same)).and_then(tokio::net::TcpStream::from_std);
-    same.and_then(|same| same.set_zero_linger()).expect("a socket");
 }
 
 #[test]

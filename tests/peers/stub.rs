@@ -253,3 +253,11 @@ pub(crate) fn until_closed(stream: &mut TcpStream) {
         }
     }
 }
+
+/// Lets the close that follows be a reset.
+pub(crate) fn reset(stream: &TcpStream) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
+    let _inside = runtime.enter();
+    let same = stream.try_clone().and_then(|same| same.set_nonblocking(true).map(|()| same)).and_then(tokio::net::TcpStream::from_std);
+    same.and_then(|same| same.set_zero_linger()).expect("a socket");
+}

@@ -76,7 +76,7 @@ impl Peer {
     /// dynalite, whose tables take half a second to become ACTIVE and half a second to go.
     pub(crate) fn dynalite() -> Option<Self> {
         let program = installed("THROTTLESCOPE_DYNALITE")?;
-        Some(Self::start(|port| {
+        Some(Self::start(|port, _| {
             let mut node = Command::new("node");
             node.arg(&program).args(["--host", "127.0.0.1", "--port", port, "--createTableMs", "500", "--deleteTableMs", "500"]);
             node
@@ -86,19 +86,20 @@ impl Peer {
     /// dynoxide, with its tables in memory.
     pub(crate) fn dynoxide() -> Option<Self> {
         let program = installed("THROTTLESCOPE_DYNOXIDE")?;
-        Some(Self::start(|port| {
+        Some(Self::start(|port, _| {
             let mut dynoxide = Command::new(&program);
             dynoxide.args(["serve", "--host", "127.0.0.1", "--port", port]);
             dynoxide
         }))
     }
 
-    fn start(command: impl Fn(&str) -> Command) -> Self {
+    /// A server that is started with a port to listen on and a directory of its own to work in.
+    pub(crate) fn start(command: impl Fn(&str, &Path) -> Command) -> Self {
         // Somebody else may take the port between the choice and the start.
         for _ in 0..5 {
             let directory = tempfile::tempdir().expect("a directory");
             let address = free_address();
-            let mut command = command(&address.port().to_string());
+            let mut command = command(&address.port().to_string(), directory.path());
             command.current_dir(directory.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             let mut process = Guarded(command.spawn().expect("the peer starts"));
             let up = wait_for("the peer's first answer, or its end", || match process.0.try_wait().expect("a child") {
@@ -172,12 +173,28 @@ pub(crate) struct Ended {
 
 /// Runs a session without a screen to its end. `plan` is the TOML of a plan; the rest is typed.
 pub(crate) fn measure(url: &str, plan: Option<&str>, typed: &str) -> Ended {
+    measure_by(Command::new(PROGRAM), url, plan, typed)
+}
+
+/// Runs a session to its end by a command that is given what is typed after the program's name.
+pub(crate) fn measure_by(command: Command, url: &str, plan: Option<&str>, typed: &str) -> Ended {
+    let files: Vec<_> = plan.map(|plan| ("plan.toml", plan)).into_iter().collect();
+    let plan = if plan.is_some() { "--plan plan.toml" } else { "" };
+    run(command, &files, &format!("--endpoint-url {url} {plan} {typed}"))
+}
+
+/// Runs a session against the simulated endpoint to its end. `profile` is TOML too; without it, everything is accepted.
+pub(crate) fn simulate(profile: Option<&str>, plan: &str, typed: &str) -> Ended {
+    let profiled = if profile.is_some() { "profile.toml" } else { "null" };
+    let files = [("plan.toml", plan), ("profile.toml", profile.unwrap_or_default())];
+    run(Command::new(PROGRAM), &files, &format!("--embedded-profile {profiled} --plan plan.toml {typed}"))
+}
+
+fn run(mut command: Command, files: &[(&str, &str)], typed: &str) -> Ended {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut command = Command::new(PROGRAM);
-    command.args(["run", "--headless", "--endpoint-url", url, "--out", "session.json"]).args(typed.split_whitespace());
-    if let Some(plan) = plan {
-        std::fs::write(directory.path().join("plan.toml"), plan).expect("written");
-        command.args(["--plan", "plan.toml"]);
+    command.args(["run", "--headless", "--out", "session.json"]).args(typed.split_whitespace());
+    for (name, text) in files {
+        std::fs::write(directory.path().join(name), text).expect("written");
     }
     let said = directory.path().join("said");
     let out = File::create(&said).expect("a file");

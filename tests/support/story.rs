@@ -5,7 +5,7 @@ use throttlescope::analysis::assess;
 use throttlescope::load::{Failure, FailureKind, Offset, Op, Rate, Setpoint, Tally, WindowId};
 use throttlescope::report::facts::{PartitionLedger, PlannedWindow};
 use throttlescope::report::{
-    Cost, Entry, Event, EventKind, JOURNAL_SCHEMA, Phase, PlanFacts, Recorder, Recording, SessionFacts, StopReason, TargetFacts,
+    Cost, Entry, Event, EventKind, Host, JOURNAL_SCHEMA, Phase, PlanFacts, Recorder, Recording, SessionFacts, StopReason, TargetFacts,
     TargetKind, TargetLedger, WorkloadFacts, context,
 };
 
@@ -53,6 +53,24 @@ pub fn simulated_target() -> TargetFacts {
     }
 }
 
+pub fn host() -> Host {
+    Host {
+        cores: 2,
+        open_files: Some(20_000),
+        open_files_hard: Some(20_000),
+        round_trip_ms: 0.31.into(),
+        round_trip_min_ms: 0.07.into(),
+        round_trips: 23,
+        connect_ms: 0.1.into(),
+        clock_offset_ms: (-2.5).into(),
+        clock_offset_uncertainty_ms: 3.9.into(),
+        asked_per_s: 8_000.0.into(),
+        connections_needed: Some(120),
+        connections_allowed: 4_096,
+        ..Host::default()
+    }
+}
+
 fn phase(at_s: u64, phase: Phase) -> Entry {
     Entry::Phase { at: Offset::from_secs(at_s), phase }
 }
@@ -72,7 +90,7 @@ fn plan(next: u32) -> Entry {
 pub fn whole_session() -> Vec<Entry> {
     let mut bench = Bench::fresh_table(3);
     bench.journals = true;
-    bench.entries.extend([start(), phase(0, Phase::Creating), Entry::Target(simulated_target())]);
+    bench.entries.extend([start(), phase(0, Phase::Creating), Entry::Target(simulated_target()), Entry::Host(host())]);
     bench.pause(8);
     bench.entries.push(phase(8, Phase::Running));
     for (at, rate) in RATES.into_iter().enumerate() {

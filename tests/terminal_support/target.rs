@@ -58,6 +58,11 @@ impl Target {
         names.iter().map(|name| name.as_str().expect("a name").to_owned()).collect()
     }
 
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Ends it, and its tables with it.
     pub(crate) fn die(&mut self) {
         let _ended = self.process.kill().and_then(|()| self.process.wait());

@@ -172,6 +172,24 @@ fn what_is_simulated_says_so_in_every_view_and_tier() {
 }
 
 #[test]
+fn a_client_that_is_not_the_default_is_named_in_every_view() {
+    let look = look(GlyphChoice::Ascii, ThemeChoice::Mono);
+    for (client, is_named) in [("sdk", true), ("wire", false)] {
+        let mut script = throttled();
+        script.begin(client);
+        let mut app = app(&mut script);
+        for view in View::ALL {
+            app.update(Action::Show(view));
+            for (width, height) in [(200, 60), (100, 30), (80, 24)] {
+                let buffer = draw(&app, &look, width, height);
+                let header: String = (0..width).map(|x| buffer[(x, 0)].symbol()).collect();
+                assert_eq!(header.contains(&format!("client {client}")), is_named, "{view:?} at {width}x{height}: {header}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_number_is_never_shown_where_nothing_was_measured() {
     let look = look(GlyphChoice::Ascii, ThemeChoice::Mono);
     let app = app(&mut Script::new());

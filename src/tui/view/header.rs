@@ -38,6 +38,9 @@ pub(super) fn standing(app: &App) -> Vec<(u8, Vec<Piece>)> {
     let cap = newest.workload.max_in_flight;
     let cap = if cap > 0 { format!("/{}", figures::count(cap.into())) } else { String::new() };
     groups.push((2, labelled("in flight", Role::Text, format!("{in_flight:>3}{cap}"))));
+    if let Some(client) = newest.session.unusual_client() {
+        groups.push((4, labelled("client", Role::Text, clean(client))));
+    }
     if let Some(usd) = newest.cost.usd {
         groups.push((3, vec![piece(Role::Text, figures::usd(Some(usd)))]));
         if let Some(most) = newest.session.max_cost_usd {
