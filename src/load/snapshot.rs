@@ -333,7 +333,9 @@ mod tests {
     fn live_figures_are_of_the_newest_second_over_all_runners() {
         let mut history = History::new();
         let mut live = |ticks: &[Tick]| {
-            ticks.iter().for_each(|tick| history.glance(tick));
+            for tick in ticks {
+                history.glance(tick);
+            }
             history.refresh();
             history.snapshot(Offset::ZERO).live
         };
