@@ -18,6 +18,8 @@ const SECONDS: [u64; 4] = [60, 600, 3_600, 14_400];
 /// Ticks that are measured of each number of runners, at least.
 const TICKS: u64 = 20_000;
 const RATE: u32 = 8_000;
+/// Snapshots that are timed together.
+const TIMES: u32 = 100;
 
 /// A runner's tick of 100 ms: a hundred answers, most of them accepted.
 fn tick(runner: u32, refusal: &Arc<Refusal>) -> Tick {
@@ -153,7 +155,6 @@ fn after(seconds: u64) -> (f64, f64) {
     for at in 0..seconds {
         next(&mut history, at);
     }
-    const TIMES: u32 = 100;
     let start = Instant::now();
     for _ in 0..TIMES {
         black_box(history.snapshot(Offset::from_secs(seconds)));
