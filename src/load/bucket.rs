@@ -89,6 +89,8 @@ struct OfRunner {
 #[derive(Debug, Default)]
 pub struct Merger {
     reported_to: BTreeMap<RunnerId, Offset>,
+    /// Runners that have not reported the whole of the next bucket: kept as a count, since every tick asks.
+    behind: usize,
     open: BTreeMap<Offset, Open>,
     given_to: Offset,
     in_flight: i64,
@@ -98,15 +100,21 @@ impl Merger {
     /// A merger that gives out buckets from the second in which `from` lies.
     pub fn new(runners: impl IntoIterator<Item = RunnerId>, from: Offset) -> Self {
         let from = from.floor_to(BUCKET);
-        let reported_to = runners.into_iter().map(|id| (id, from)).collect();
-        Self { reported_to, given_to: from, ..Self::default() }
+        let reported_to: BTreeMap<_, _> = runners.into_iter().map(|id| (id, from)).collect();
+        Self { behind: reported_to.len(), reported_to, given_to: from, ..Self::default() }
     }
 
     /// Takes a tick. A tick that was coalesced over a bucket edge belongs to the bucket of its end, or to the first one
     /// still open: it is never lost.
     pub fn absorb(&mut self, tick: Tick) {
-        let reported_to = self.reported_to.entry(tick.runner).or_default();
-        *reported_to = tick.to.max(*reported_to);
+        let end = self.given_to.plus(BUCKET);
+        let before = self.reported_to.get(&tick.runner).copied();
+        let reported_to = tick.to.max(before.unwrap_or_default());
+        self.reported_to.insert(tick.runner, reported_to);
+        match before {
+            None => self.behind += usize::from(reported_to < end),
+            Some(before) => self.behind -= usize::from(before < end && reported_to >= end),
+        }
         let start = Offset::from_nanos(tick.to.nanos().saturating_sub(1)).floor_to(BUCKET).max(self.given_to);
         let open = self.open.entry(start).or_default();
         let of = open.runners.entry(tick.runner).or_default();
@@ -118,27 +126,28 @@ impl Merger {
 
     /// Stops waiting for a runner that has ended.
     pub fn forget(&mut self, runner: RunnerId) {
-        self.reported_to.remove(&runner);
+        let end = self.given_to.plus(BUCKET);
+        if self.reported_to.remove(&runner).is_some_and(|reported| reported < end) {
+            self.behind -= 1;
+        }
     }
 
     /// The next complete bucket, in order. Seconds without any tick come out as empty buckets, so that time never skips.
     pub fn pop(&mut self) -> Option<Bucket> {
-        let reported = *self.reported_to.values().min()?;
-        self.pop_before(reported)
+        (self.behind == 0 && !self.reported_to.is_empty()).then(|| self.give())
     }
 
     /// What is left when every runner has ended.
     pub fn pop_rest(&mut self) -> Option<Bucket> {
         let last = *self.open.keys().next_back()?;
-        self.pop_before(last.plus(BUCKET))
+        (self.given_to <= last).then(|| self.give())
     }
 
-    fn pop_before(&mut self, reported: Offset) -> Option<Bucket> {
+    fn give(&mut self) -> Bucket {
         let end = self.given_to.plus(BUCKET);
-        if reported < end {
-            return None;
-        }
         let start = std::mem::replace(&mut self.given_to, end);
+        let next_end = end.plus(BUCKET);
+        self.behind = self.reported_to.values().filter(|reported| **reported < next_end).count();
         let Open { mut bucket, runners } = self.open.remove(&start).unwrap_or_default();
         bucket.start = start;
         self.in_flight += bucket.counts().open();
@@ -149,7 +158,7 @@ impl Merger {
             waited_nanos: runners.values().map(|of| of.waited_nanos).max().unwrap_or_default(),
         };
         bucket.runners = self.reported_to.len() as u32;
-        Some(bucket)
+        bucket
     }
 }
 
@@ -175,6 +184,27 @@ mod tests {
         merger.absorb(tick(1, 500, 1_000, 5, 5));
         let bucket = merger.pop().expect("complete");
         assert_eq!((bucket.counts().offered, bucket.counts().accepted, bucket.in_flight, bucket.runners), (20, 17, 3, 2));
+        assert_eq!(merger.pop(), None);
+    }
+
+    #[test]
+    fn a_runner_that_has_ended_is_not_waited_for() {
+        let mut merger = Merger::new([RunnerId(0), RunnerId(1), RunnerId(2)], Offset::ZERO);
+        merger.absorb(tick(0, 0, 2_000, 4, 4));
+        merger.absorb(tick(1, 0, 1_500, 2, 2));
+        merger.forget(RunnerId(2));
+        assert_eq!(merger.pop().map(|bucket| bucket.runners), Some(2));
+        assert_eq!(merger.pop(), None);
+        merger.forget(RunnerId(1));
+        assert_eq!(merger.pop().map(|bucket| bucket.runners), Some(1));
+        // One that was not announced is waited for from its first tick on.
+        merger.absorb(tick(3, 2_000, 2_500, 1, 1));
+        merger.absorb(tick(0, 2_000, 3_000, 1, 1));
+        assert_eq!(merger.pop(), None);
+        merger.absorb(tick(3, 2_500, 3_000, 1, 1));
+        assert_eq!(merger.pop().map(|bucket| bucket.counts().offered), Some(3));
+        merger.forget(RunnerId(0));
+        merger.forget(RunnerId(3));
         assert_eq!(merger.pop(), None);
     }
 

@@ -1,7 +1,7 @@
 //! The snapshot: everything measured so far, cheap to clone, and the history that makes it. What is drawn, dumped and
 //! summarised is this one value.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::bucket::{BUCKET, Bucket};
@@ -9,7 +9,7 @@ use super::counts::Counts;
 use super::latency::{Latency, Quantiles};
 use super::outcome::{Failure, Refusal};
 use super::rate::{Offset, Rate};
-use super::tick::{Setpoint, Tally, Tick, WindowId, add_tally};
+use super::tick::{RunnerId, Setpoint, Tally, Tick, WindowId, add_tally};
 use super::window::{ADJUSTING, SHORTEST_WINDOW, Window, WindowSpec};
 
 /// Rows kept at full resolution; beyond it the oldest half is coarsened, so that memory is bounded whatever the time.
@@ -114,13 +114,24 @@ impl Snapshot {
     }
 }
 
+/// What the ticks that ended at one instant say of the last second.
+#[derive(Debug, Default)]
+struct Recent {
+    from: Offset,
+    counts: Counts,
+    service: Latency,
+    response: Latency,
+}
+
 /// Makes snapshots from windows, ticks and buckets. Live or read back from a journal, the same calls give the same
 /// snapshot.
 #[derive(Debug, Default)]
 pub struct History {
     now: Snapshot,
-    /// Newest ticks, at most one second of them per runner.
-    recent: VecDeque<Tick>,
+    /// The newest second, all runners merged, by the end of the ticks.
+    recent: BTreeMap<Offset, Recent>,
+    /// Requests in flight by runner, with the end of the tick that said so.
+    in_flight: BTreeMap<RunnerId, (Offset, u32)>,
     /// Numbers of windows that were folded away, with that of the window that now owns their intents.
     folded: Vec<(WindowId, WindowId)>,
 }
@@ -176,37 +187,38 @@ impl History {
     }
 
     /// Takes a tick for the live figures. The same counts come again, once, with their bucket.
-    pub fn glance(&mut self, tick: Tick) {
+    pub fn glance(&mut self, tick: &Tick) {
         if let Some(setpoint) = tick.applied {
             self.applied(setpoint);
         }
-        self.recent.push_back(tick);
-        let newest = self.recent.iter().map(|t| t.to).max().unwrap_or_default();
-        while self.recent.front().is_some_and(|t| t.to.plus(BUCKET) <= newest) {
-            self.recent.pop_front();
+        let recent = self.recent.entry(tick.to).or_insert_with(|| Recent { from: tick.from, ..Recent::default() });
+        recent.from = recent.from.min(tick.from);
+        for part in &tick.parts {
+            recent.counts.add(&part.counts);
+            recent.service.merge(&part.service.accepted);
+            recent.response.merge(&part.response.accepted);
         }
+        self.in_flight.insert(tick.runner, (tick.to, tick.in_flight));
+        let newest = self.recent.last_key_value().map_or(Offset::ZERO, |(to, _)| *to);
+        self.recent.retain(|to, _| to.plus(BUCKET) > newest);
     }
 
     /// Brings the live figures up to date. Apart from [`History::glance`], since with many runners there are many more ticks
     /// than looks.
     pub fn refresh(&mut self) {
-        let newest = self.recent.iter().map(|t| t.to).max().unwrap_or_default();
+        let newest = self.recent.last_key_value().map_or(Offset::ZERO, |(to, _)| *to);
+        let first = self.recent.values().map(|recent| recent.from).min().unwrap_or_default();
         let (mut counts, mut service, mut response) = (Counts::default(), Latency::default(), Latency::default());
-        for part in self.recent.iter().flat_map(|t| &t.parts) {
-            counts.add(&part.counts);
-            service.merge(&part.service.accepted);
-            response.merge(&part.response.accepted);
+        for recent in self.recent.values() {
+            counts.add(&recent.counts);
+            service.merge(&recent.service);
+            response.merge(&recent.response);
         }
-        let first = self.recent.iter().map(|t| t.from).min().unwrap_or_default();
-        let mut in_flight: Vec<(super::tick::RunnerId, u32)> = Vec::new();
-        for tick in self.recent.iter().rev() {
-            if !in_flight.iter().any(|(runner, _)| *runner == tick.runner) {
-                in_flight.push((tick.runner, tick.in_flight));
-            }
-        }
+        // A runner that has said nothing for a second has ended, or nothing is known of it.
+        self.in_flight.retain(|_, (to, _)| to.plus(BUCKET) > newest);
         self.now.live = Live {
             last_second: (newest.since(first) >= BUCKET).then_some(counts),
-            in_flight: in_flight.iter().map(|(_, level)| level).sum(),
+            in_flight: self.in_flight.values().map(|(_, level)| level).sum(),
             service: service.quantiles(),
             response: response.quantiles(),
         };
@@ -301,5 +313,39 @@ fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.max(b)),
         (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tick(runner: u32, end_ms: u64, offered: u64, in_flight: u32) -> Tick {
+        let (from, to) = (Offset::from_millis(end_ms - 100), Offset::from_millis(end_ms));
+        let mut tick = Tick { runner: RunnerId(runner), from, to, in_flight, ..Tick::default() };
+        let part = tick.part_mut(WindowId(0));
+        part.counts.offered = offered;
+        part.service.accepted.record_micros(offered * 1_000);
+        tick
+    }
+
+    #[test]
+    fn live_figures_are_of_the_newest_second_over_all_runners() {
+        let mut history = History::new();
+        let mut live = |ticks: &[Tick]| {
+            for tick in ticks {
+                history.glance(tick);
+            }
+            history.refresh();
+            history.snapshot(Offset::ZERO).live
+        };
+        let before: Vec<Tick> = (1..10).flat_map(|n| [tick(0, n * 100, 5, 4), tick(1, n * 100, 7, 6)]).collect();
+        assert_eq!((live(&before).last_second, live(&[]).in_flight), (None, 10));
+        let full = live(&[tick(0, 1_000, 5, 3), tick(1, 1_000, 7, 1)]);
+        assert_eq!((full.last_second.map(|counts| counts.offered), full.in_flight, full.service.count), (Some(120), 4, 20));
+        // The first runner says no more: after a second nothing of it is left.
+        let alone: Vec<Tick> = (11..=20).map(|n| tick(1, n * 100, 7, 2)).collect();
+        let alone = live(&alone);
+        assert_eq!((alone.last_second.map(|counts| counts.offered), alone.in_flight, alone.service.count), (Some(70), 2, 10));
     }
 }

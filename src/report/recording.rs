@@ -98,7 +98,7 @@ impl Recorder {
     }
 
     /// Takes a tick for the live figures, which [`Recorder::refresh`] brings up to date.
-    pub fn glance(&mut self, tick: Tick) {
+    pub fn glance(&mut self, tick: &Tick) {
         self.history.glance(tick);
     }
 

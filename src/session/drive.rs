@@ -216,7 +216,7 @@ impl Session {
             }
             driven.applied = Some(setpoint);
         }
-        self.scribe.glance(tick.clone());
+        self.scribe.glance(&tick);
         driven.merger.absorb(tick);
         while let Some(bucket) = driven.merger.pop() {
             self.second(bucket);

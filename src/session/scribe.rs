@@ -89,7 +89,7 @@ impl Scribe {
     }
 
     /// Takes a tick for the live figures.
-    pub(super) fn glance(&mut self, tick: Tick) {
+    pub(super) fn glance(&mut self, tick: &Tick) {
         self.recorder.glance(tick);
     }
 

@@ -73,7 +73,8 @@ impl Control {
             Access::Loopback { url, region } => {
                 let dummy = Identity::dummy();
                 let credentials = Credentials::new(dummy.access_key_id, dummy.secret_access_key, None, None, "loopback");
-                Ok(Self::build(url.clone(), region.clone(), SharedCredentialsProvider::new(credentials), plain_http()))
+                let http = if url.starts_with("https:") { https() } else { plain_http() };
+                Ok(Self::build(url.clone(), region.clone(), SharedCredentialsProvider::new(credentials), http))
             }
             Access::Endpoint { url, region, profile } => {
                 let config = load(region.as_deref(), profile.as_deref()).await;
@@ -180,7 +181,7 @@ pub fn check_region(region: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err(format!("`{region}` is not an AWS region; type for example us-east-1")) }
 }
 
-/// A client that never asks a proxy: loopback traffic must not leave the machine.
+/// A client without TLS. Neither this one nor [`https`] asks a proxy, so loopback traffic does not leave the machine.
 fn plain_http() -> SharedHttpClient {
     aws_smithy_http_client::Builder::new().build_http()
 }

@@ -17,8 +17,9 @@ pub use identity::{Identities, Identity};
 pub use lane::WireLane;
 
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
-use crate::load::{Target, Workload};
+use crate::load::{Failure, Key, Op, Target, Workload};
 use lane::Desk;
 use renderer::Renderer;
 use template::Template;
@@ -36,6 +37,12 @@ impl WireTarget {
     /// A target for `table` at `endpoint`.
     pub fn new(endpoint: Endpoint, identities: Identities, table: &str, workload: &Workload) -> Self {
         Self::of(endpoint, identities, Arc::new(Template::new(table, workload)))
+    }
+
+    /// What a lane would write for an operation on a key at a wall-clock time: a whole signed request, in place of what the
+    /// buffer holds. Errs if a credential holds characters that no header may.
+    pub fn render(&self, op: Op, key: Key, now: SystemTime, into: &mut Vec<u8>) -> Result<(), Arc<Failure>> {
+        lane::render(&self.desk, op, key, now, into)
     }
 
     fn of(endpoint: Endpoint, identities: Identities, template: Arc<Template>) -> Self {
