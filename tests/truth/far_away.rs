@@ -1,12 +1,11 @@
 //! A table 100 ms away takes as many writes as one next door, with more of them in flight.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::delayed::Link;
-use crate::session::{EVERYTHING, Session, count, distribution, has_caveat, ms};
+use crate::session::{EVERYTHING, Session, count, distribution, has_caveat, ms, undisturbed};
 use crate::terminal_support::target::Target;
 
 const RATE: f64 = 2_000.0;
@@ -39,20 +38,19 @@ fn column<'d>(document: &'d Value, name: &str) -> impl Iterator<Item = f64> + 'd
 #[test]
 fn two_thousand_writes_a_second_hold_over_a_link_of_100_ms_with_200_in_flight() {
     let target = Target::start(EVERYTHING);
-    for _ in 0..3 {
+    undisturbed(|| {
         let link = Link::to(target.address(), Duration::from_millis(50));
         let document = Session::start(&link.url, "--rate 2000 --window 6s").end();
         let window = &document["windows"][0];
         assert_eq!(count(window, "offered"), 12_000);
         assert_eq!((count(window, "failed"), count(window, "timed_out")), (0, 0), "{}", document["failures"]);
         is_true(&document, &link);
-        if count(window, "shed") == 0 && !has_caveat(window, "client-saturated") {
-            assert_eq!(count(window, "accepted"), 12_000);
-            assert_eq!(window["verdict"], "ceiling-not-reached", "{window}");
+        // A machine too busy for this pace; the session must say so.
+        if count(window, "shed") > 0 {
+            assert!(has_caveat(window, "client-saturated") || has_caveat(window, "gap"), "shed without a word: {window}");
             return;
         }
-        // A machine too busy for this pace; the session must say so.
-        assert!(has_caveat(window, "client-saturated") || has_caveat(window, "gap"), "shed without a word: {window}");
-        writeln!(std::io::stderr(), "the client was short, and said so: {}", window["evidence"]).expect("standard error");
-    }
+        assert_eq!(count(window, "accepted"), 12_000);
+        assert!(window["verdict"] == "ceiling-not-reached" || has_caveat(window, "client-saturated"), "{window}");
+    });
 }
