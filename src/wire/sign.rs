@@ -154,7 +154,11 @@ mod tests {
     use aws_sigv4::sign::v4::SigningParams;
     use proptest::prelude::*;
 
+    use super::super::endpoint::Endpoint;
+    use super::super::renderer::Renderer;
+    use super::super::template::Template;
     use super::*;
+    use crate::load::{Key, Keys, Workload};
 
     /// What aws-sigv4's own signer makes of the same request.
     fn reference(identity: &Identity, host: &str, region: &str, op: Op, body: &[u8], now: SystemTime) -> String {
@@ -204,6 +208,45 @@ mod tests {
             for later in [0, 86_400] {
                 let now = UNIX_EPOCH + Duration::from_secs(second + later);
                 prop_assert_eq!(authorization(&mut signer, op, body.as_bytes(), now), reference(&identity, &host, &region, op, body.as_bytes(), now));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_whole_request_is_signed_as_the_full_signer_would_whatever_it_names(
+            table in "[a-zA-Z0-9_.-]{3,255}",
+            access_key_id in "[A-Z0-9]{16,128}",
+            secret in "[!-~]{1,60}",
+            token in prop::option::of("[A-Za-z0-9+/=]{1,1500}"),
+            region in "[a-z]{2}(-[a-z]{1,12}){1,3}-[1-9]",
+            host in "(127\\.0\\.0\\.1|\\[::1\\]|localhost|dynamodb\\.eu-west-1\\.amazonaws\\.com)",
+            port in prop::option::of(1u16..),
+            day in 19_000u64..22_000,
+            item_bytes in 30u32..3_000,
+            keys in prop::collection::vec(any::<u64>(), 1..5),
+            consistent in any::<bool>(),
+        ) {
+            let identity = Identity { access_key_id, secret_access_key: secret, session_token: token };
+            let authority = port.map_or(host.clone(), |port| format!("{host}:{port}"));
+            let endpoint = Endpoint::parse(&format!("http://{authority}"), &region).expect("an endpoint");
+            let template = Template::new(&table, &Workload::new(item_bytes, Keys::Uniform, 1, consistent, 10));
+            let mut renderer = Renderer::new(&endpoint, Identities::fixed(identity.clone()), Arc::new(template));
+            let mut request = Vec::new();
+            let midnight = day * 86_400;
+            // Across midnight, on it, and back again, as a clock that is set may go.
+            for second in [midnight - 1, midnight, midnight + 1, midnight - 1] {
+                let now = UNIX_EPOCH + Duration::from_millis(second * 1_000 + 999);
+                for (at, key) in keys.iter().enumerate() {
+                    let op = if at % 2 == 0 { Op::Write } else { Op::Read };
+                    renderer.render(op, Key(*key), now, &mut request).expect("renders");
+                    let text = std::str::from_utf8(&request).expect("text");
+                    let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
+                    let json: serde_json::Value = serde_json::from_str(body).expect("JSON");
+                    prop_assert_eq!(json["TableName"].as_str(), Some(table.as_str()));
+                    let signed = head.lines().find_map(|line| line.strip_prefix("authorization: ")).expect("signed");
+                    prop_assert_eq!(signed, reference(&identity, endpoint.authority(), &region, op, body.as_bytes(), now));
+                }
             }
         }
     }
