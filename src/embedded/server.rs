@@ -20,6 +20,8 @@ use super::random::Random;
 
 /// Longest that stopping waits for the thread.
 const STOP_WITHIN: Duration = Duration::from_millis(900);
+/// Connections that may wait to be accepted; the system may allow fewer.
+const MOST_WAITING: i32 = 4_096;
 /// Pause after a connection could not be accepted, which mostly means that descriptors ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
@@ -86,6 +88,8 @@ pub fn start(config: Config) -> Result<Server, StartError> {
     let address = config.listen;
     let listen = |source| StartError::Listen { address, source };
     let listener = std::net::TcpListener::bind(address).map_err(listen)?;
+    // The standard library asks for room for 128 connections, fewer than a client opens after a moment's standstill.
+    rustix::net::listen(&listener, MOST_WAITING).map_err(|error| listen(error.into()))?;
     listener.set_nonblocking(true).map_err(listen)?;
     let addr = listener.local_addr().map_err(listen)?;
     let (stop, stop_asked) = oneshot::channel();

@@ -42,6 +42,8 @@ fn kind(http_status: u16, code: &str) -> FailureKind {
         "ValidationException" | "SerializationException" | "UnknownOperationException" | "ItemCollectionSizeLimitExceededException" => {
             FailureKind::Invalid
         }
+        // Without a code as well: what refuses access is often not DynamoDB itself, but something before it.
+        _ if matches!(http_status, 401 | 403) => FailureKind::Denied,
         _ if http_status >= 500 => FailureKind::Service,
         _ => FailureKind::OtherAnswer,
     }

@@ -1,6 +1,7 @@
 //! What went wrong on the control plane, as sentences.
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 
 use crate::load::outcome::mask_accounts;
 
@@ -39,6 +40,18 @@ pub enum TableError {
         what: &'static str,
         /// What was wrong with it.
         why: String,
+        /// The effective endpoint.
+        endpoint: String,
+    },
+    /// Access was refused by something that gives no code of DynamoDB's.
+    #[error(
+        "{what} was refused with HTTP {status} and no error code, as by a proxy or a wrong endpoint; check the credentials, and whether {endpoint} is a DynamoDB endpoint"
+    )]
+    Denied {
+        /// The call.
+        what: &'static str,
+        /// 401 or 403.
+        status: u16,
         /// The effective endpoint.
         endpoint: String,
     },
@@ -95,26 +108,35 @@ impl TableError {
     pub fn is_without_effect(&self) -> bool {
         match self {
             Self::Unreachable { received, .. } => !received,
+            Self::Denied { .. } => true,
             Self::Refused { code, .. } => !matches!(code.as_str(), "InternalServerError" | "ServiceUnavailable"),
             _ => false,
         }
     }
 
-    pub(super) fn of<E, R>(error: &SdkError<E, R>, what: &'static str, endpoint: &str) -> Self
+    pub(super) fn of<E>(error: &SdkError<E, HttpResponse>, what: &'static str, endpoint: &str) -> Self
     where
         E: ProvideErrorMetadata + std::error::Error + 'static,
-        R: std::fmt::Debug + Send + Sync + 'static,
     {
         // An endpoint may carry an account id in its name.
         let endpoint = &mask_accounts(endpoint);
+        let denied = |status: u16| matches!(status, 401 | 403).then(|| Self::Denied { what, status, endpoint: endpoint.to_owned() });
         match error {
             SdkError::ServiceError(context) => match context.err().code() {
                 Some(code) => {
                     Self::Refused { what, code: code.to_owned(), message: mask_accounts(context.err().message().unwrap_or("no message")) }
                 }
-                None => Self::NotDynamoDb { what, why: "an error without a code".to_owned(), endpoint: endpoint.to_owned() },
+                None => denied(context.raw().status().as_u16()).unwrap_or_else(|| Self::NotDynamoDb {
+                    what,
+                    why: "an error without a code".to_owned(),
+                    endpoint: endpoint.to_owned(),
+                }),
             },
-            SdkError::ResponseError(_) => Self::NotDynamoDb { what, why: innermost(error), endpoint: endpoint.to_owned() },
+            SdkError::ResponseError(context) => denied(context.raw().status().as_u16()).unwrap_or_else(|| Self::NotDynamoDb {
+                what,
+                why: innermost(error),
+                endpoint: endpoint.to_owned(),
+            }),
             SdkError::TimeoutError(_) => {
                 Self::Unreachable { endpoint: endpoint.to_owned(), why: "no answer in time".to_owned(), received: true }
             }

@@ -132,7 +132,8 @@ mod tests {
         assert_eq!(kind(400, None, r#"{"__type":"x#UnrecognizedClientException"}"#), FailureKind::Denied);
         assert_eq!(kind(400, None, r#"{"__type":"x#TransactionInProgressException"}"#), FailureKind::OtherAnswer);
         assert_eq!(kind(500, None, "<html>"), FailureKind::Service);
-        assert_eq!(kind(403, None, "<xml/>"), FailureKind::OtherAnswer);
+        assert_eq!(kind(403, None, "<xml/>"), FailureKind::Denied);
+        assert_eq!(kind(404, None, "<xml/>"), FailureKind::OtherAnswer);
         assert_eq!(kind(200, None, "<html>"), FailureKind::Garbled);
     }
 

@@ -159,10 +159,11 @@ fn an_error_without_a_code_is_the_same_to_both() {
             assert_eq!(failed(&same(status, "", body)).kind, FailureKind::Service, "{status} {body}");
         }
     }
-    for status in [201, 202, 301, 307, 400, 403, 404, 405, 413, 429] {
+    for status in [201, 202, 301, 307, 400, 401, 403, 404, 405, 413, 429] {
+        let kind = if matches!(status, 401 | 403) { FailureKind::Denied } else { FailureKind::OtherAnswer };
         for body in [page, "", "{}"] {
             let outcome = same(status, "Location: /elsewhere\r\n", body);
-            assert_eq!((failed(&outcome).kind, failed(&outcome).http_status), (FailureKind::OtherAnswer, Some(status)), "{body}");
+            assert_eq!((failed(&outcome).kind, failed(&outcome).http_status), (kind, Some(status)), "{body}");
         }
     }
 }

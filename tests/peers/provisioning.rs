@@ -53,6 +53,22 @@ fn a_table_that_was_there_before_is_somebody_elses_and_stays() {
 }
 
 #[test]
+fn a_creation_that_is_denied_without_a_code_created_nothing_and_says_so_at_once() {
+    let deny = |stream: &mut std::net::TcpStream, _| {
+        let page = "<?xml version=\"1.0\"?><Error>InvalidClientTokenId</Error>";
+        let head = format!("HTTP/1.1 403 Forbidden\r\nContent-Type: text/xml\r\nContent-Length: {}\r\n\r\n", page.len());
+        stream.write_all((head + page).as_bytes())?;
+        Ok(After::Keep)
+    };
+    let (stub, ended) = measured(Behaviour { create: Some(Box::new(deny)), ..Behaviour::default() });
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    assert!(ended.said.contains("CreateTable was refused with HTTP 403 and no error code"), "{}", ended.said);
+    assert!(!ended.said.contains("MAY BE LEFT"), "{}", ended.said);
+    assert_eq!((ended.total("offered"), stub.items(), stub.deletes()), (0, 0, 0));
+    assert_eq!(ended.document["target"]["created_by_session"], false);
+}
+
+#[test]
 fn a_deletion_whose_answer_is_lost_is_asked_for_again() {
     let lose_three = |stream: &mut std::net::TcpStream, number| {
         if number < 3 { Ok(After::Close) } else { whole(stream, 200, r#"{"TableDescription":{"TableStatus":"DELETING"}}"#) }
