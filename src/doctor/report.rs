@@ -287,32 +287,16 @@ fn wrap(page: &mut String, name: &str, indent: usize, paragraph: &str) {
             }
         })
         .collect();
-    let mut line = if name.is_empty() { String::new() } else { format!("{name:<indent$}") };
-    let mut empty = true;
-    for word in plain.split(' ').filter(|word| !word.is_empty()) {
-        let mut word = word;
-        loop {
-            let gap = usize::from(!empty);
-            if line.len() + gap + word.len() <= WIDTH {
-                if !empty {
-                    line.push(' ');
-                }
-                line.push_str(word);
-                empty = false;
-                break;
-            }
-            if empty {
-                // A word wider than the page: ASCII by now, so it can be cut anywhere.
-                let (here, rest) = word.split_at(WIDTH - line.len());
-                line.push_str(here);
-                word = rest;
-            }
-            page.push_str(line.trim_end());
-            page.push('\n');
-            line = " ".repeat(indent);
-            empty = true;
-        }
+    let words: Vec<&str> = plain.split(' ').filter(|word| !word.is_empty()).collect();
+    let first = if name.is_empty() { String::new() } else { format!("{name:<indent$}") };
+    let next = " ".repeat(indent);
+    let options = textwrap::Options::new(WIDTH)
+        .initial_indent(&first)
+        .subsequent_indent(&next)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    for line in textwrap::wrap(&words.join(" "), options) {
+        page.push_str(line.trim_end());
+        page.push('\n');
     }
-    page.push_str(line.trim_end());
-    page.push('\n');
 }

@@ -1,5 +1,6 @@
-//! Classification of error answers by their code: the same for every client.
+//! Classification of error answers by their code, and of failed connects: the same for every client.
 
+use std::io;
 use std::sync::Arc;
 
 use super::outcome::{Failure, FailureKind, Outcome, Refusal};
@@ -17,6 +18,18 @@ pub fn by_code(http_status: u16, code: &str, message: &str, reasons: Vec<String>
         Failure::new(kind(http_status, code), Some(code), Some(http_status), message)
     };
     Outcome::Failed(Arc::new(failure))
+}
+
+/// Which side a failed connect speaks of: this machine's own limits, or the endpoint.
+pub fn by_connecting(error: &io::Error) -> FailureKind {
+    match error.kind() {
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied | io::ErrorKind::OutOfMemory => {
+            FailureKind::Local
+        }
+        // EMFILE and ENFILE have no stable kind.
+        _ if matches!(error.raw_os_error(), Some(23 | 24)) => FailureKind::Local,
+        _ => FailureKind::Connect,
+    }
 }
 
 /// Whether a code says no for capacity. Not the SDKs' own list of retryable throttles, which is wider.

@@ -23,7 +23,7 @@ pub mod window;
 pub mod workload;
 
 pub use bucket::{BUCKET, Bucket, Busiest, Merger};
-pub use classify::by_code;
+pub use classify::{by_code, by_connecting};
 pub use clock::Clock;
 pub use counts::Counts;
 pub use engine::{Engine, EngineConfig};

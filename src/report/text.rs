@@ -30,32 +30,17 @@ struct Page {
 impl Page {
     /// A paragraph, wrapped; the lines after the first are indented by `hang`.
     fn say(&mut self, indent: usize, hang: usize, paragraph: &str) {
-        let mut line = " ".repeat(indent);
-        let mut empty = true;
-        for word in clean_ascii(paragraph).split(' ').filter(|w| !w.is_empty()) {
-            let mut word = word;
-            loop {
-                let needed = word.len() + usize::from(!empty);
-                if line.len() + needed <= WIDTH {
-                    if !empty {
-                        line.push(' ');
-                    }
-                    line.push_str(word);
-                    empty = false;
-                    break;
-                }
-                if empty {
-                    // A word wider than the page: ASCII by now, so it can be cut anywhere.
-                    let (here, rest) = word.split_at(WIDTH - line.len());
-                    line.push_str(here);
-                    word = rest;
-                }
-                self.row(&line);
-                line = " ".repeat(hang);
-                empty = true;
-            }
+        let paragraph = clean_ascii(paragraph);
+        let words: Vec<&str> = paragraph.split(' ').filter(|word| !word.is_empty()).collect();
+        let (first, next) = (" ".repeat(indent), " ".repeat(hang));
+        let options = textwrap::Options::new(WIDTH)
+            .initial_indent(&first)
+            .subsequent_indent(&next)
+            .word_separator(textwrap::WordSeparator::AsciiSpace)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        for line in textwrap::wrap(&words.join(" "), options) {
+            self.row(&line);
         }
-        self.row(&line);
     }
 
     fn row(&mut self, line: &str) {

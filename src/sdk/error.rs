@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ConnectorError, SdkError};
 
 use super::answer::{self, NoAnswer};
-use crate::load::{Failure, FailureKind, Outcome};
+use crate::load::{Failure, FailureKind, Outcome, by_connecting};
 
 /// The endpoint, as messages name it.
 #[derive(Debug)]
@@ -81,19 +81,7 @@ fn unconnected(error: &ConnectorError, place: &Place) -> (FailureKind, String) {
     match step.as_deref() {
         Some("dns error") => (FailureKind::Dns, format!("cannot resolve {}: {why}", place.host())),
         None if place.is_secure() => (FailureKind::Tls, format!("TLS handshake with {authority} failed: {why}")),
-        _ => (cause.map_or(FailureKind::Connect, connect_kind), format!("cannot connect to {authority}: {why}")),
-    }
-}
-
-/// Which side a failed connect speaks of: this machine's own limits, or the endpoint. As with `wire`.
-fn connect_kind(error: &io::Error) -> FailureKind {
-    match error.kind() {
-        io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied | io::ErrorKind::OutOfMemory => {
-            FailureKind::Local
-        }
-        // EMFILE and ENFILE have no stable kind.
-        _ if matches!(error.raw_os_error(), Some(23 | 24)) => FailureKind::Local,
-        _ => FailureKind::Connect,
+        _ => (cause.map_or(FailureKind::Connect, by_connecting), format!("cannot connect to {authority}: {why}")),
     }
 }
 

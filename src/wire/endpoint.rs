@@ -1,6 +1,5 @@
 //! Where requests go, and how it is reached: by name, TCP, and TLS for https.
 
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
 use super::connection::{Connection, Stream};
-use crate::load::{Failure, FailureKind};
+use crate::load::{Failure, FailureKind, by_connecting};
 
 /// Connecting takes at most this long; the request timeout bounds it as well.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(3_100);
@@ -110,7 +109,7 @@ impl Endpoint {
         let addresses = self.addresses().await?;
         let tcp = TcpStream::connect(addresses.as_slice())
             .await
-            .map_err(|e| failure(connect_kind(&e), format!("cannot connect to {}: {e}", self.authority)))?;
+            .map_err(|e| failure(by_connecting(&e), format!("cannot connect to {}: {e}", self.authority)))?;
         // Without it, small requests may wait for the previous answer's acknowledgement. A refusal costs speed, not truth.
         let _no_delay = tcp.set_nodelay(true);
         let stream = match &self.tls {
@@ -158,18 +157,6 @@ fn tls_config() -> Result<rustls::ClientConfig, EndpointError> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(config)
-}
-
-/// Which side a failed connect speaks of: this machine's own limits, or the endpoint.
-fn connect_kind(error: &io::Error) -> FailureKind {
-    match error.kind() {
-        io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied | io::ErrorKind::OutOfMemory => {
-            FailureKind::Local
-        }
-        // EMFILE and ENFILE have no stable kind.
-        _ if matches!(error.raw_os_error(), Some(23 | 24)) => FailureKind::Local,
-        _ => FailureKind::Connect,
-    }
 }
 
 pub(super) fn failure(kind: FailureKind, message: impl AsRef<str>) -> Arc<Failure> {
