@@ -147,7 +147,7 @@ fn run_shard<T: Target>(
     let ended = catch_unwind(AssertUnwindSafe(move || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_io().enable_time().build_local(LocalOptions::default()).map_err(|e| e.to_string())?;
-        let shard = runtime.spawn_local(Shard::new(assignment, target, clock, orders, ticks).run());
+        let shard = runtime.spawn_local(async move { Shard::new(assignment, target, clock, orders, ticks).with_fine_timer().run().await });
         let end = match runtime.block_on(shard) {
             Ok(end) => end,
             // Nothing cancels it, so it panicked.

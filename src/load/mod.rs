@@ -18,6 +18,7 @@ pub mod shard;
 pub mod snapshot;
 pub mod target;
 pub mod tick;
+mod timer;
 pub mod usage;
 pub mod window;
 pub mod workload;

@@ -18,11 +18,16 @@ use super::rate::Offset;
 use super::recorder::{Finished, Recorder};
 use super::target::{Lane, Request, Target};
 use super::tick::{RunnerId, Setpoint, TICK, Tick};
+use super::timer::Timer;
 use super::usage::{Usage, WaitedNanos};
 use super::workload::Workload;
 
-/// An intent that is this late is handed over when the next answer comes, instead of when the timer wakes. Smaller would wake the
-/// loop for single intents, which costs more CPU time per request than a few together.
+/// Up to this rate of its own, operations/s, a shard wakes for each intent.
+const EACH_UP_TO: f64 = 2_000.0;
+/// Above it, intents that come due within this span are handed over together: waking for each would cost more CPU time per
+/// request than all else, on both sides.
+const TOGETHER: Duration = Duration::from_millis(1);
+/// An intent that is this late is handed over when the next answer comes, instead of when the timer wakes.
 const OVERDUE: Duration = Duration::from_micros(200);
 
 /// What one shard is told when it starts.
@@ -119,6 +124,7 @@ pub struct Shard<T: Target> {
     pacer: Pacer,
     drain: Drain,
     shared: Rc<Shared>,
+    timer: Timer,
     orders: mpsc::UnboundedReceiver<Order>,
     inbox: VecDeque<Order>,
     reports: mpsc::Sender<Report>,
@@ -168,6 +174,7 @@ impl<T: Target> Shard<T> {
             pacer: Pacer::new(assignment.shard, assignment.shards, assignment.max_ops),
             drain: Drain::default(),
             shared: Rc::new(shared),
+            timer: Timer::default(),
             target,
             orders,
             inbox: VecDeque::new(),
@@ -178,6 +185,13 @@ impl<T: Target> Shard<T> {
             said_exhausted: false,
             assignment,
         }
+    }
+
+    /// Wakes by the finest timer that the system has, which does not follow a paused clock. Must be called in the runtime in which
+    /// it is to run.
+    #[must_use]
+    pub fn with_fine_timer(self) -> Self {
+        Self { timer: Timer::finest(), ..self }
     }
 
     /// Runs until told to stop. Must be called where `spawn_local` works.
@@ -250,10 +264,13 @@ impl<T: Target> Shard<T> {
         if !self.said_exhausted && self.pacer.is_refused(now) {
             self.said_exhausted = self.reports.try_send(Report::Exhausted(self.assignment.runner)).is_ok();
         }
-        let due = gate.or_else(|| self.pacer.peek().map(|intent| intent.intended)).unwrap_or(Offset::MAX);
+        let next = self.pacer.peek();
+        let due = gate.or(next.map(|intent| intent.intended)).unwrap_or(Offset::MAX);
+        let is_fast = next.is_some_and(|intent| intent.rate.per_s() > EACH_UP_TO * f64::from(self.assignment.shards));
+        let together = if is_fast { TOGETHER } else { Duration::ZERO };
         self.shared.due.set(due);
         let tick_end = self.shared.recorder.borrow().tick_end();
-        due.min(tick_end).min(self.shared.lanes.give_up(now))
+        due.max(now.plus(together)).min(tick_end).min(self.shared.lanes.give_up(now))
     }
 
     async fn wait(&mut self, wake: Offset) {
@@ -263,7 +280,7 @@ impl<T: Target> Shard<T> {
             // A closed channel is seen by `take_orders`, as are the orders themselves.
             order = self.orders.recv() => self.inbox.extend(order),
             () = self.shared.wake.notified() => {}
-            () = sleep_until(wake) => {}
+            () = self.timer.wait_until(wake) => {}
         }
     }
 
@@ -399,7 +416,7 @@ async fn run_lane<L: Lane>(slot: Rc<Slot>, mut lane: L, shared: Rc<Shared>) {
         };
         shared.recorder.borrow_mut().finished(&finished, outcome);
         shared.lanes.put_back(Rc::clone(&slot));
-        // Answers come more often than timers, which wake to the millisecond: what is overdue need not wait for one.
+        // Where answers come often, what is overdue need not wait for the timer.
         if done >= shared.due.get().plus(OVERDUE) {
             shared.wake.notify_one();
         }
