@@ -69,18 +69,12 @@ def interrupt(process, seconds=30):
         process.wait()
 
 
-class Session:
-    """A run of throttlescope without a screen, in a folder of its own."""
+class InFolder:
+    """A run of throttlescope in a folder of its own: both are gone when it is left."""
 
-    def __init__(self, binary, *arguments, cores=None, environment=None):
+    def __init__(self):
         self.directory = tempfile.mkdtemp(prefix="throttlescope-bench-")
         self.out = os.path.join(self.directory, "session.json")
-        self.log = open(os.path.join(self.directory, "log"), "w+", encoding="utf-8")
-        self.process = subprocess.Popen(
-            [binary, "run", "--headless", "--out", self.out, *map(str, arguments)], cwd=self.directory,
-            env=dict(os.environ, XDG_STATE_HOME=self.directory, **(environment or {})), stdin=subprocess.DEVNULL,
-            stdout=self.log, stderr=self.log, preexec_fn=pinned(cores))
-        self.pid = self.process.pid
 
     def __enter__(self):
         return self
@@ -89,8 +83,24 @@ class Session:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self.log.close()
+        self.let_go()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Session(InFolder):
+    """A run of throttlescope without a screen."""
+
+    def __init__(self, binary, *arguments, cores=None, environment=None):
+        super().__init__()
+        self.log = open(os.path.join(self.directory, "log"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [binary, "run", "--headless", "--out", self.out, *map(str, arguments)], cwd=self.directory,
+            env=dict(os.environ, XDG_STATE_HOME=self.directory, **(environment or {})), stdin=subprocess.DEVNULL,
+            stdout=self.log, stderr=self.log, preexec_fn=pinned(cores))
+        self.pid = self.process.pid
+
+    def let_go(self):
+        self.log.close()
 
     def document(self, seconds=60):
         """Waits for the end, and gives the document."""

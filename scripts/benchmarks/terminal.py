@@ -5,24 +5,23 @@ import json
 import os
 import pty
 import select
-import shutil
 import signal
 import struct
 import subprocess
-import tempfile
 import termios
 import threading
 import time
 
+from processes import InFolder
+
 COLUMNS, ROWS = 100, 30
 
 
-class Screen:
+class Screen(InFolder):
     """throttlescope with a screen of 100 by 30, on a terminal that is read, or that nobody reads."""
 
     def __init__(self, binary, *arguments, reads=True):
-        self.directory = tempfile.mkdtemp(prefix="throttlescope-bench-")
-        self.out = os.path.join(self.directory, "session.json")
+        super().__init__()
         self.leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         environment = dict(os.environ, XDG_STATE_HOME=self.directory, TERM="xterm-256color", LANG="C.UTF-8")
@@ -38,18 +37,11 @@ class Screen:
         if reads:
             self.reader.start()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
+    def let_go(self):
         self.ended.set()
         if self.reader.is_alive():
             self.reader.join()
         os.close(self.leader)
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     def read(self):
         while not self.ended.is_set():
