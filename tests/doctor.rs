@@ -136,7 +136,13 @@ fn doctor_says_when_nobody_answers_and_when_the_answer_is_not_dynamodbs() {
     let (code, out) = doctor(&["--endpoint-url", "http://127.0.0.1:1", "--rate", "20"]);
     assert_eq!(code, 1);
     assert!(out.contains("NOT KNOWN: ") && out.contains("check --endpoint-url"), "{out}");
-    for (typed, part) in [("--json --out x.json", "for run"), ("--plan celing", "type one of quick"), ("--rate 0", "pause it instead")] {
+    for (typed, part) in [
+        ("--json --out x.json", "for run"),
+        ("--plan celing", "type one of quick"),
+        ("--rate 0", "pause it instead"),
+        // What it would say is of the other client.
+        ("--client sdk", "leave out --client sdk"),
+    ] {
         let place = Place::new();
         let done = place.run(&["doctor"].into_iter().chain(typed.split(' ')).collect::<Vec<_>>());
         let said = String::from_utf8(done.stderr).unwrap();
@@ -154,7 +160,7 @@ fn doctor_promises_its_exit_codes_and_offers_only_options_that_mean_something_to
     for option in ["--json", "--plan", "--endpoint-url", "--max-in-flight", "--shards"] {
         assert!(help.contains(option), "{option}: {help}");
     }
-    for option in ["--headless", "--out ", "--force", "--glyphs", "--theme", "--step"] {
+    for option in ["--headless", "--out ", "--force", "--glyphs", "--theme", "--step", "--client"] {
         assert!(!help.contains(option), "{option}: {help}");
     }
 }

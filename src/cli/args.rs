@@ -107,6 +107,7 @@ pub enum ReportFormat {
     mut_arg("out", |arg| arg.hide(true)),
     mut_arg("force", |arg| arg.hide(true)),
     mut_arg("step", |arg| arg.hide(true)),
+    mut_arg("client", |arg| arg.hide(true)),
     mut_arg("glyphs", |arg| arg.hide(true)),
     mut_arg("theme", |arg| arg.hide(true))
 )]

@@ -11,13 +11,16 @@ use crate::embedded;
 use crate::load::outcome::mask_accounts;
 use crate::load::{Op, Rate, Workload};
 use crate::session::SessionConfig;
-use crate::session::config::{Start, TableChoice, TargetChoice};
+use crate::session::config::{Client, Start, TableChoice, TargetChoice};
 use crate::table::{Access, Control};
 use crate::wire::Endpoint;
 
 pub(super) fn doctor(args: &DoctorArgs) -> Result<u8, Refusal> {
     if args.run.out.is_some() || args.run.force || args.run.headless {
         return Err(Refusal::usage("--out, --force and --headless are for run; doctor prints to standard output, with --json as JSON"));
+    }
+    if args.run.client == Client::Sdk {
+        return Err(Refusal::usage("doctor measures what the client wire costs, which says nothing of sdk; leave out --client sdk"));
     }
     let Meant { session, .. } = meant(&args.run, false).map_err(Refusal::usage)?;
     let cannot = |e: std::io::Error| Refusal::failed(format!("cannot start: {e}"));
