@@ -15,7 +15,7 @@ pub fn limits(document: &Document) -> String {
         page.simulated();
     }
     page.heading(1, &title(document));
-    page.paragraph(&row_table(&figures(document)));
+    page.paragraph(&row_table(["Limit", "Measured"], &figures(document)));
     if document.throttles.is_empty() {
         page.paragraph("No request was throttled, so there is no error to show.");
     } else {
@@ -28,7 +28,7 @@ pub fn limits(document: &Document) -> String {
         }
     }
     page.heading(2, "Scope");
-    page.paragraph(&row_table(&scope(document)));
+    page.paragraph(&row_table(["What", "Value"], &scope(document)));
     page.heading(2, "How this was measured");
     page.paragraph(&escape(&method(document)));
     page.heading(2, "Caveats");
@@ -43,9 +43,9 @@ fn title(document: &Document) -> String {
     format!("{mark}Measured limits of a DynamoDB table{mode}")
 }
 
-fn row_table(rows: &[(&'static str, String)]) -> String {
+fn row_table([name, value]: [&str; 2], rows: &[(&'static str, String)]) -> String {
     let rows: String = rows.iter().map(|(name, value)| format!("| {} | {} |\n", escape(name), escape(value))).collect();
-    format!("| | |\n| --- | --- |\n{rows}")
+    format!("| {name} | {value} |\n| --- | --- |\n{rows}")
 }
 
 /// The windows with an over-driven, steady part.

@@ -1,5 +1,6 @@
 //! The Markdown rendering: tables for a reference page. GitHub-flavoured, and plain enough to be read as text.
 
+use super::clean::clean;
 use super::document::Document;
 use super::sheet::{self, Answer, Fact, Table};
 
@@ -10,7 +11,7 @@ pub fn markdown(document: &Document) -> String {
     if document.target.simulated {
         page.simulated();
     }
-    page.heading(1, &format!("Throughput of {}", sheet::heading(document)));
+    page.heading(1, &sheet::heading(document));
     page.facts(&sheet::when(document));
     verdict(document, &mut page);
     windows(document, &mut page);
@@ -144,17 +145,31 @@ impl Page {
     }
 }
 
-/// One line of text as Markdown that shows it: what would be interpreted is escaped, also what only is at the start of a
+/// Where the character stands that would make a heading, a list, a quotation or a rule of a line.
+fn opening(line: &str) -> Option<usize> {
+    let ends = |at: usize| line[at..].chars().next().is_none_or(char::is_whitespace);
+    match line.chars().next()? {
+        '>' | ':' | '=' => (line.len() > 1).then_some(0),
+        '+' | '-' => (ends(1) && line.len() > 1 || line.starts_with("--")).then_some(0),
+        '#' => ends(line.bytes().take_while(|b| *b == b'#').count()).then_some(0),
+        c if c.is_ascii_digit() => {
+            let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+            (line[digits..].starts_with(['.', ')']) && ends(digits + 1)).then_some(digits)
+        }
+        _ => None,
+    }
+}
+
+/// Text as one line of Markdown that shows it: it is made harmless to print, what would be interpreted is escaped, also what only is at the start of a
 /// line, and links that some renderers make by themselves.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let numbered = digits > 0 && text[digits..].starts_with(['.', ')']);
+    let text = clean(text);
+    let opening = opening(&text);
+    let formula = text.matches('$').count() > 1;
     for (at, c) in text.char_indices() {
-        let starts = at == 0 && matches!(c, '#' | '+' | '-' | '=' | ':') && text.len() > 1;
-        let number = numbered && at == digits;
         let link = c == ':' && text[at..].starts_with("://") || c == '@' || c == '.' && text[..at].to_ascii_lowercase().ends_with("www");
-        if starts || number || link || matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '$') {
+        if opening == Some(at) || link || formula && c == '$' || matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '|' | '~' | '&') {
             escaped.push('\\');
         }
         escaped.push(c);
@@ -175,7 +190,14 @@ mod tests {
             ("- item", "\\- item"),
             ("# head", "\\# head"),
             ("1. one", "1\\. one"),
-            ("a|b `c` <b>x</b> &amp; [d](e) *f* _g_", "a\\|b \\`c\\` \\<b\\>x\\</b\\> \\&amp; \\[d\\](e) \\*f\\* \\_g\\_"),
+            ("3.86 s", "3.86 s"),
+            ("#1 service-bound", "#1 service-bound"),
+            ("> quoted", "\\> quoted"),
+            ("---", "\\---"),
+            ("costs $0.07", "costs $0.07"),
+            ("$x$", "\\$x\\$"),
+            ("", ""),
+            ("a|b `c` <b>x</b> &amp; [d](e) *f* _g_", "a\\|b \\`c\\` \\<b>x\\</b> \\&amp; \\[d\\](e) \\*f\\* \\_g\\_"),
             ("see https://evil.example", "see https\\://evil.example"),
             ("www.evil.example me@evil.example", "www\\.evil.example me\\@evil.example"),
         ] {

@@ -227,7 +227,7 @@ impl Chart {
             let v = if at.below { VPos::Top } else { VPos::Bottom };
             let style = words(at.ink).pos(Pos::new(HPos::Left, v));
             let lift = if at.below { 3 } else { -2 } * FINE as i32;
-            let place = (self.span.0, self.scale.place(at.at));
+            let place = (at.span.0, self.scale.place(at.at));
             let label = EmptyElement::at(place) + Text::new(text.clone(), (6 * FINE as i32, lift), style);
             chart.draw_series([label]).map_err(said)?;
         }

@@ -22,9 +22,9 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 /// # Errors
 /// What the drawing library says.
 pub fn html(document: &Document) -> Result<String, String> {
-    let title = format!("Throughput of {}", sheet::heading(document));
-    let rates = picture(&pictures::rates(document), "the mean of rates")?;
-    let latency = picture(&pictures::latency(document), "the largest of percentiles")?;
+    let title = sheet::heading(document);
+    let rates = picture(&pictures::rates(document), "their mean rate")?;
+    let latency = picture(&pictures::latency(document), "the largest of their percentiles")?;
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -72,7 +72,7 @@ fn verdict(document: &Document) -> Markup {
     html! {
         section.verdict.(document.verdict.kind.name()) aria-labelledby="verdict" {
             h2 #verdict { (kind) }
-            p { (says) "." }
+            p { (capital(says)) "." }
             (list(&evidence))
             @if !caveats.is_empty() {
                 h3 { "Reasons to distrust these figures" }
@@ -80,6 +80,11 @@ fn verdict(document: &Document) -> Markup {
             }
         }
     }
+}
+
+fn capital(clause: &str) -> String {
+    let mut letters = clause.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn key_figures(document: &Document) -> Markup {

@@ -29,7 +29,7 @@ pub(super) struct Picture {
 impl Picture {
     /// How many seconds a point joins, where it joins any; `of` says how they are joined.
     pub(super) fn joining(&self, at: usize, of: &str) -> Option<String> {
-        (self.joined[at] > 1).then(|| format!("Each point joins {} buckets: {of}.", self.joined[at]))
+        (self.joined[at] > 1).then(|| format!("Each point joins {} buckets and shows {of}.", self.joined[at]))
     }
 }
 
@@ -119,13 +119,15 @@ pub(super) fn rates(document: &Document) -> Picture {
     }
 }
 
-/// The sustained ceiling over the steady part of each window that has one; the first carries the pooled value in words.
+/// The sustained ceiling over the steady part of each window that has one; and the pooled one over all of them. What is pooled is named, else each.
 fn ceilings(document: &Document, span: Span) -> Vec<Level> {
     let of = |window: &Window| {
         let (from, length) = (window.start_s.get()?, window.duration_s.get()?);
         let steady = (from + window.steady_from_s.get().unwrap_or(0.0), from + length);
         let at = window.sustained_per_s.get()?;
-        Some(Level { ink: Ink::Ceiling, span: steady, at, words: None, below: false })
+        // Where windows disagree there is no pooled value to name.
+        let words = document.verdict.sustained_per_s.get().is_none().then(|| format!("sustained {}/s", rate(Some(at))));
+        Some(Level { ink: Ink::Ceiling, span: steady, at, words, below: false })
     };
     let mut levels: Vec<Level> = document.windows.iter().filter_map(of).collect();
     if let Some(at) = document.verdict.sustained_per_s.get() {

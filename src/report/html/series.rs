@@ -58,8 +58,8 @@ impl<'a> Seconds<'a> {
     /// A column of counts as mean rates per second.
     pub(super) fn rates(&self, column: &[u64]) -> Runs {
         let per_s = |((from, to), buckets): (Span, Range<usize>)| {
-            let count: u64 = column[buckets].iter().sum();
-            ((from, to), count as f64 / (to - from))
+            let count: f64 = column[buckets].iter().map(|n| *n as f64).sum();
+            ((from, to), count / (to - from))
         };
         self.groups(|at| at < column.len()).into_iter().map(|run| run.into_iter().map(per_s).collect()).collect()
     }

@@ -18,7 +18,7 @@ pub(in super::super) fn heading(document: &Document) -> String {
     let mark = if target.simulated { "SIMULATED: " } else { "" };
     let table = if target.table.is_empty() { "no table".to_owned() } else { format!("table {}", target.table) };
     let place = if target.region.is_empty() { String::new() } else { format!(" in {}", target.region) };
-    clean(&format!("{mark}{table}{place}, {}", day(document)))
+    clean(&format!("{mark}Throughput of {table}{place}, {}", day(document)))
 }
 
 /// The day the session started, UTC.
