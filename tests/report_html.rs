@@ -64,9 +64,43 @@ fn the_page_is_well_formed_and_loads_nothing() {
         is_well_formed(&page);
         for tag in tags(&page) {
             let known = [
-                "!DOCTYPE", "html", "head", "meta", "title", "style", "body", "main", "section", "p", "strong", "h1", "h2", "h3", "ul", "li",
-                "dl", "dt", "dd", "div", "span", "figure", "svg", "desc", "rect", "line", "polyline", "polygon", "text", "table", "thead",
-                "tbody", "tr", "th", "td", "blockquote", "br",
+                "!DOCTYPE",
+                "html",
+                "head",
+                "meta",
+                "title",
+                "style",
+                "body",
+                "main",
+                "section",
+                "p",
+                "strong",
+                "h1",
+                "h2",
+                "h3",
+                "ul",
+                "li",
+                "dl",
+                "dt",
+                "dd",
+                "div",
+                "span",
+                "figure",
+                "svg",
+                "desc",
+                "rect",
+                "line",
+                "polyline",
+                "polygon",
+                "text",
+                "table",
+                "thead",
+                "tbody",
+                "tr",
+                "th",
+                "td",
+                "blockquote",
+                "br",
             ];
             assert!(known.contains(&name(tag)), "{which}: <{tag}>");
             for attribute in [" src=", " href=", "xlink", " on", " style=", "url("] {
@@ -102,7 +136,9 @@ fn ids_are_unique_and_every_chart_is_told_in_words() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), all);
-    assert!(page.contains("offered at most 8,000/s; accepted at most 8,000/s") || page.contains("offered at most 8,000/s; accepted at most"));
+    assert!(
+        page.contains("offered at most 8,000/s; accepted at most 8,000/s") || page.contains("offered at most 8,000/s; accepted at most")
+    );
     assert!(page.contains("sustained 4,000/s") && page.contains("WarmThroughput 4,000 write units/s"), "{page}");
 }
 

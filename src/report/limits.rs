@@ -3,7 +3,7 @@
 use crate::load::Op;
 
 use super::document::{Document, Window};
-use super::figures::{millis, rate, seconds, usd, whole};
+use super::figures::{NONE, millis, rate, seconds, usd, whole};
 use super::markdown::{Page, escape};
 use super::sheet::{self, interval};
 
@@ -109,14 +109,18 @@ fn operations(document: &Document) -> &'static str {
 fn scope(document: &Document) -> Vec<(&'static str, String)> {
     let mut rows: Vec<(&'static str, String)> = sheet::when(document).into_iter().map(|fact| (fact.name, fact.text)).collect();
     rows.retain(|(name, _)| *name != "Session");
-    let age = if document.target.created_by_session { "created for this measurement" } else { "existed before this measurement" };
+    let age = match (document.target.created_by_session, document.target.table.is_empty()) {
+        (true, _) => "created for this measurement",
+        (false, false) => "existed before this measurement",
+        (false, true) => NONE,
+    };
     rows.push(("Age of the table", age.to_owned()));
     let totals = &document.totals;
-    let cost = usd(totals.cost_usd.get()).unwrap_or_else(|| "price not known".to_owned());
     let real = if document.target.simulated { ", were it real" } else { "" };
+    let cost = usd(totals.cost_usd.get()).map_or("price not known".to_owned(), |usd| format!("{usd}{real}"));
     rows.push((
         "Spent",
-        format!("{} requests, {} units, {cost}{real}", whole(Some(totals.counts.sent as f64)), whole(totals.consumed_units.get())),
+        format!("{} requests, {} units, {cost}", whole(Some(totals.counts.sent as f64)), whole(totals.consumed_units.get())),
     ));
     rows
 }

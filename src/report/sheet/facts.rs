@@ -48,7 +48,7 @@ pub(in super::super) fn when(document: &Document) -> Vec<Fact> {
         ),
         Fact::new("Target", format!("{}, {}", kind(document), or_dash(&target.endpoint))),
         Fact::new("Items", format!("{} bytes, keys {}{reads}", whole(Some(f64::from(workload.item_bytes))), or_dash(&workload.keys))),
-        Fact::new("Tool", format!("throttlescope {}, client {}", document.tool.version, document.tool.client)),
+        Fact::new("Tool", format!("throttlescope {}, client {}", or_dash(&document.tool.version), or_dash(&document.tool.client))),
     ]
 }
 
