@@ -235,3 +235,44 @@ fn an_interval_log_of_a_document_that_holds_no_histogram_says_which_window() {
     let why = hlog(&document).expect_err("refused");
     assert!(why.contains("`yesterday` is no RFC 3339 time"), "{why}");
 }
+
+fn report(dir: &std::path::Path, arguments: &[&str]) -> std::process::Output {
+    std::process::Command::new(env!("CARGO_BIN_EXE_throttlescope"))
+        .arg("report")
+        .args(arguments)
+        .current_dir(dir)
+        .env("XDG_STATE_HOME", dir)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .expect("ran")
+}
+
+#[test]
+fn the_command_writes_every_format_for_its_owner_only_and_never_over_a_file_unless_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("s.jsonl"), story::journal(&story::whole_session())).expect("a journal");
+    throttlescope::report::write_new(&dir.path().join("s.json"), &WHOLE, false).expect("a document");
+    for (format, expected) in every_rendering(&WHOLE) {
+        let out = dir.path().join(format!("out.{format}"));
+        let arguments = ["s.json", "--format", format, "--out", &format!("out.{format}")];
+        assert!(report(dir.path(), &arguments).status.success(), "{format}");
+        assert_eq!(std::fs::read_to_string(&out).expect("written"), expected, "{format}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(std::fs::metadata(&out).expect("there").permissions().mode() & 0o777, 0o600, "{format}");
+        }
+        std::fs::write(&out, "precious").expect("written");
+        let again = report(dir.path(), &arguments);
+        assert_eq!(again.status.code(), Some(2), "{format}");
+        assert!(String::from_utf8_lossy(&again.stderr).contains("add --force"), "{format}");
+        assert_eq!(std::fs::read_to_string(&out).expect("read"), "precious", "{format}");
+    }
+    let forced = report(dir.path(), &["s.json", "--format", "md", "--out", "out.md", "--force"]);
+    assert!(forced.status.success());
+    assert_eq!(std::fs::read_to_string(dir.path().join("out.md")).expect("read"), markdown(&WHOLE));
+    // A journal gives the same page.
+    let printed = report(dir.path(), &["s.jsonl", "--format", "md"]);
+    let page = String::from_utf8(printed.stdout).expect("text");
+    assert!(page.contains("# SIMULATED: Throughput of table throttlescope-ts-7f3a09 in us-east-1, 2026-09-01"), "{page}");
+}

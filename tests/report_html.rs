@@ -100,7 +100,11 @@ fn the_page_is_well_formed_and_loads_nothing() {
                 "th",
                 "td",
                 "blockquote",
+                "details",
+                "summary",
                 "br",
+                "details",
+                "summary",
             ];
             assert!(known.contains(&name(tag)), "{which}: <{tag}>");
             for attribute in [" src=", " href=", "xlink", " on", " style=", "url("] {

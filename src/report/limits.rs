@@ -44,8 +44,8 @@ fn title(document: &Document) -> String {
 }
 
 fn row_table([name, value]: [&str; 2], rows: &[(&'static str, String)]) -> String {
-    let rows: String = rows.iter().map(|(name, value)| format!("| {} | {} |\n", escape(name), escape(value))).collect();
-    format!("| {name} | {value} |\n| --- | --- |\n{rows}")
+    let rows: Vec<String> = rows.iter().map(|(name, value)| format!("| {} | {} |", escape(name), escape(value))).collect();
+    format!("| {name} | {value} |\n| --- | --- |\n{}", rows.join("\n"))
 }
 
 /// The windows with an over-driven, steady part.
@@ -62,7 +62,7 @@ fn figures(document: &Document) -> Vec<(&'static str, String)> {
             "Sustained ceiling",
             format!("{} {ops}/s (95 % interval {} of this table)", rate(Some(per_s)), interval(verdict.ci95_per_s)),
         )),
-        None => rows.push(("Sustained ceiling", "not measured: see the caveats".to_owned())),
+        None => rows.push(("Sustained ceiling", by_window(document, ops).unwrap_or_else(|| "not measured: see the caveats".to_owned()))),
     }
     let highest = verdict.clean_at_least_per_s.get().map(|per_s| format!("{} {ops}/s", rate(Some(per_s))));
     rows.push(("Highest rate offered without a throttle", highest.unwrap_or_else(|| "none".to_owned())));
@@ -80,6 +80,14 @@ fn figures(document: &Document) -> Vec<(&'static str, String)> {
     });
     rows.push(("Service latency of accepted requests", latency.unwrap_or_else(|| "not measured".to_owned())));
     rows
+}
+
+/// The ceilings of windows that disagree.
+fn by_window(document: &Document, ops: &str) -> Option<String> {
+    let told: Vec<String> = saturated(document)
+        .map(|window| format!("{} {ops}/s in window #{}", rate(window.sustained_per_s.get()), u64::from(window.index) + 1))
+        .collect();
+    (!told.is_empty()).then(|| format!("not one figure: {}", told.join(", ")))
 }
 
 /// From the start of each window that throttled to its first throttle, the highest rate last.

@@ -101,12 +101,12 @@ impl Page {
 
     pub(super) fn list(&mut self, items: &[String]) {
         if !items.is_empty() {
-            self.block(&items.iter().map(|item| format!("- {}\n", escape(item))).collect::<String>());
+            self.block(&items.iter().map(|item| format!("- {}", escape(item))).collect::<Vec<_>>().join("\n"));
         }
     }
 
     pub(super) fn facts(&mut self, facts: &[Fact]) {
-        self.block(&facts.iter().map(|fact| format!("- **{}**: {}\n", escape(fact.name), escape(&fact.text))).collect::<String>());
+        self.block(&facts.iter().map(|fact| format!("- **{}**: {}", escape(fact.name), escape(&fact.text))).collect::<Vec<_>>().join("\n"));
     }
 
     /// A table with its heading; nothing where it has no rows.

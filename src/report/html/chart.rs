@@ -106,12 +106,13 @@ pub(super) struct Series {
     pub(super) runs: Runs,
 }
 
-/// A level that holds for a span, with its value in words where it is to be named.
+/// A level that holds for a span, with ways to name it.
 pub(super) struct Level {
     pub(super) ink: Ink,
     pub(super) span: Span,
     pub(super) at: f64,
-    pub(super) words: Option<String>,
+    /// The longest that fits along the line is shown.
+    pub(super) words: Vec<String>,
     /// Whether the words stand below the line instead of above.
     pub(super) below: bool,
 }
@@ -216,14 +217,14 @@ impl Chart {
             let place = self.scale.place(at.at);
             chart.draw_series([PathElement::new([(at.span.0, place), (at.span.1, place)], line(at.ink, 1.75))]).map_err(said)?;
         }
-        let tall = self.roomy(size);
+        let roomy = self.windows.iter().all(|(name, span)| self.fits(size, name, *span));
         let top = words(Ink::Text).pos(Pos::new(HPos::Center, VPos::Top));
-        let numbers = self.windows.iter().filter(|_| tall).map(|(name, (from, to))| {
+        let numbers = self.windows.iter().filter(|_| roomy).map(|(name, (from, to))| {
             EmptyElement::at((f64::midpoint(*from, *to), high)) + Text::new(name.clone(), (0, (2 * FINE) as i32), top.clone())
         });
         chart.draw_series(numbers).map_err(said)?;
         for at in &self.levels {
-            let Some(text) = &at.words else { continue };
+            let Some(text) = at.words.iter().find(|words| self.fits(size, words, at.span)) else { continue };
             let v = if at.below { VPos::Top } else { VPos::Bottom };
             let style = words(at.ink).pos(Pos::new(HPos::Left, v));
             let lift = if at.below { 3 } else { -2 } * FINE as i32;
@@ -239,10 +240,10 @@ impl Chart {
         Ok(())
     }
 
-    /// Whether the numbers of windows fit above them.
-    fn roomy(&self, size: Size) -> bool {
-        let per_s = f64::from(size.width) / (self.span.1 - self.span.0);
-        self.windows.iter().all(|(name, (from, to))| (to - from) * per_s > 9.0 * name.len() as f64)
+    /// Whether words fit along a span.
+    fn fits(&self, size: Size, words: &str, (from, to): Span) -> bool {
+        let per_s = f64::from(size.width) * 0.85 / (self.span.1 - self.span.0);
+        (to - from) * per_s > f64::from(FONT) * (0.58 * words.len() as f64 + 0.8)
     }
 
     fn points(&self, shape: Shape, run: &[(Span, f64)]) -> Vec<(f64, f64)> {

@@ -53,7 +53,7 @@ pub fn html(document: &Document) -> Result<String, String> {
                     (table(2, &sheet::steps(document)))
                     (throttling(document))
                     (table(2, &sheet::failures(document)))
-                    (table(2, &sheet::events(document)))
+                    (events(document))
                     h2 { "Method" }
                     (facts(&sheet::definitions()))
                     h2 { "Environment" }
@@ -176,25 +176,45 @@ fn heading(level: usize, title: &str) -> Markup {
 
 /// A table with its heading, in a box that scrolls where the page is narrower; nothing where it has no rows.
 fn table(level: usize, table: &Table) -> Markup {
-    let class = |at: usize| if table.columns.get(at).is_some_and(|column| column.figures) { "figure" } else { "word" };
     html! {
         @if !table.is_empty() {
             (heading(level, table.title))
-            div.scroll role="region" tabindex="0" aria-label=(table.title) {
-                table {
-                    thead {
-                        tr { @for (at, column) in table.columns.iter().enumerate() { th.(class(at)) scope="col" { (column.name) } } }
-                    }
-                    tbody {
-                        @for row in &table.rows {
-                            tr {
-                                @for (at, cell) in row.iter().enumerate() {
-                                    @if at == 0 { th.(class(at)) scope="row" { (cell) } } @else { td.(class(at)) { (cell) } }
-                                }
+            (rows(table))
+        }
+    }
+}
+
+fn rows(table: &Table) -> Markup {
+    let class = |at: usize| if table.columns.get(at).is_some_and(|column| column.figures) { "figure" } else { "word" };
+    html! {
+        div.scroll role="region" tabindex="0" aria-label=(table.title) {
+            table {
+                thead {
+                    tr { @for (at, column) in table.columns.iter().enumerate() { th.(class(at)) scope="col" { (column.name) } } }
+                }
+                tbody {
+                    @for row in &table.rows {
+                        tr {
+                            @for (at, cell) in row.iter().enumerate() {
+                                @if at == 0 { th.(class(at)) scope="row" { (cell) } } @else { td.(class(at)) { (cell) } }
                             }
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// What happened, folded: there may be much of it.
+fn events(document: &Document) -> Markup {
+    let events = sheet::events(document);
+    html! {
+        @if !events.is_empty() {
+            (heading(2, events.title))
+            details {
+                summary { "All " (events.rows.len()) " events, from the start of the session" }
+                (rows(&events))
             }
         }
     }

@@ -39,13 +39,12 @@ fn span(document: &Document) -> Span {
     let from = spans.iter().map(|(_, span)| span.0).reduce(f64::min);
     let to = spans.iter().map(|(_, span)| span.1).reduce(f64::max);
     let b = &document.buckets;
-    let (from, to) = match from.zip(to) {
-        Some((from, to)) => (from.floor(), to.ceil()),
-        None => {
-            let starts = b.start_s.iter().filter_map(|s| s.get());
-            (starts.clone().reduce(f64::min).unwrap_or(0.0), starts.reduce(f64::max).map_or(1.0, |s| s + 1.0))
-        }
-    };
+    let starts = || b.start_s.iter().filter_map(|s| s.get());
+    let (from, to) = from
+        .zip(to)
+        .map(|(from, to)| (from.floor(), to.ceil()))
+        .or_else(|| starts().reduce(f64::min).zip(starts().reduce(f64::max)))
+        .unwrap_or((0.0, 1.0));
     (from, to.max(from + 1.0))
 }
 
@@ -86,9 +85,7 @@ pub(super) fn rates(document: &Document) -> Picture {
         keys.push((ink, name.to_owned()));
     }
     for level in &levels {
-        if let Some(words) = &level.words {
-            told.push(words.clone());
-        }
+        told.extend(level.words.first().cloned());
     }
     if levels.iter().any(|level| level.ink == Ink::Ceiling) {
         keys.push((Ink::Ceiling, "sustained ceiling, in the steady part of each window".to_owned()));
@@ -119,6 +116,11 @@ pub(super) fn rates(document: &Document) -> Picture {
     }
 }
 
+fn named(sustained: f64) -> Vec<String> {
+    let value = format!("{}/s", rate(Some(sustained)));
+    vec![format!("sustained {value}"), value]
+}
+
 /// The sustained ceiling over the steady part of each window that has one; and the pooled one over all of them. What is pooled is named, else each.
 fn ceilings(document: &Document, span: Span) -> Vec<Level> {
     let of = |window: &Window| {
@@ -126,12 +128,12 @@ fn ceilings(document: &Document, span: Span) -> Vec<Level> {
         let steady = (from + window.steady_from_s.get().unwrap_or(0.0), from + length);
         let at = window.sustained_per_s.get()?;
         // Where windows disagree there is no pooled value to name.
-        let words = document.verdict.sustained_per_s.get().is_none().then(|| format!("sustained {}/s", rate(Some(at))));
+        let words = if document.verdict.sustained_per_s.get().is_none() { named(at) } else { Vec::new() };
         Some(Level { ink: Ink::Ceiling, span: steady, at, words, below: false })
     };
     let mut levels: Vec<Level> = document.windows.iter().filter_map(of).collect();
     if let Some(at) = document.verdict.sustained_per_s.get() {
-        let words = Some(format!("sustained {}/s", rate(Some(at))));
+        let words = named(at);
         levels.push(Level { ink: Ink::Ceiling, span, at, words, below: false });
     }
     levels
@@ -150,7 +152,7 @@ fn claim(document: &Document, span: Span) -> Option<Level> {
         Op::Read => warm.read_units_per_s,
     };
     let at = units as f64 / units_per_request(op, document.workload.item_bytes, document.workload.consistent_read);
-    let words = Some(format!("WarmThroughput {} {op} units/s", whole(Some(units as f64))));
+    let words = vec![format!("WarmThroughput {} {op} units/s", whole(Some(units as f64)))];
     Some(Level { ink: Ink::Claim, span, at, words, below: true })
 }
 

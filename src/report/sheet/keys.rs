@@ -12,31 +12,27 @@ pub(in super::super) struct KeyFigure {
     pub(in super::super) note: String,
 }
 
-fn key(name: &'static str, value: String, note: String) -> KeyFigure {
-    KeyFigure { name, value: clean(&value), note: clean(&note) }
+fn key(name: &'static str, value: impl AsRef<str>, note: impl AsRef<str>) -> KeyFigure {
+    KeyFigure { name, value: clean(value.as_ref()), note: clean(note.as_ref()) }
 }
 
 /// The key figures; a dash where there is none.
 pub(in super::super) fn key_figures(document: &Document) -> Vec<KeyFigure> {
     let (verdict, target, totals) = (&document.verdict, &document.target, &document.totals);
     let per_s = |value: Option<f64>| value.map_or(NONE.to_owned(), |v| format!("{}/s", rate(Some(v))));
-    let ceiling_note = match verdict.ci95_per_s {
-        Some(ci95) => format!("95 % interval {}", interval(Some(ci95))),
-        None => "in no window".to_owned(),
-    };
     let share = totals.counts.throttled as f64 / totals.counts.offered.max(1) as f64 * 100.0;
     let (first, first_note) = first_throttle(document);
     let (latency, latency_note) = latency(document);
     let real = if target.simulated { ", were it real" } else { "" };
     vec![
-        key("Sustained ceiling", per_s(verdict.sustained_per_s.get()), ceiling_note),
+        ceiling(document),
         key(
             "Burst",
             verdict.burst_units.get().map_or(NONE.to_owned(), |units| format!("{} units", whole(Some(units)))),
-            "accepted above the ceiling".to_owned(),
+            "accepted above the ceiling",
         ),
-        key("No throttle up to", per_s(verdict.clean_at_least_per_s.get()), "offered".to_owned()),
-        key("Steady throttling from", per_s(verdict.clean_below_per_s.get()), "offered".to_owned()),
+        key("No throttle up to", per_s(verdict.clean_at_least_per_s.get()), "offered"),
+        key("Steady throttling from", per_s(verdict.clean_below_per_s.get()), "offered"),
         key("First throttle", first, first_note),
         key("p50 / p99 service", latency, latency_note),
         key(
@@ -44,17 +40,26 @@ pub(in super::super) fn key_figures(document: &Document) -> Vec<KeyFigure> {
             whole(Some(totals.counts.throttled as f64)),
             format!("{share:.1} % of {} offered", whole(Some(totals.counts.offered as f64))),
         ),
-        key(
-            "Time to ACTIVE",
-            target.time_to_active_s.get().map_or(NONE.to_owned(), |s| format!("{s:.1} s")),
-            "from CreateTable".to_owned(),
-        ),
+        key("Time to ACTIVE", target.time_to_active_s.get().map_or(NONE.to_owned(), |s| format!("{s:.1} s")), "from CreateTable"),
         key(
             "Cost",
             usd(totals.cost_usd.get()).unwrap_or_else(|| NONE.to_owned()),
             format!("{} units{real}", whole(totals.consumed_units.get())),
         ),
     ]
+}
+
+/// The pooled ceiling; where windows disagree, from the lowest to the highest.
+fn ceiling(document: &Document) -> KeyFigure {
+    let name = "Sustained ceiling";
+    if let Some(per_s) = document.verdict.sustained_per_s.get() {
+        return key(name, format!("{}/s", rate(Some(per_s))), format!("95 % interval {}", interval(document.verdict.ci95_per_s)));
+    }
+    let all = || document.windows.iter().filter_map(|window| window.sustained_per_s.get());
+    match all().reduce(f64::min).zip(all().reduce(f64::max)) {
+        None => key(name, NONE, "in no window"),
+        Some((low, high)) => key(name, format!("{} to {}/s", rate(Some(low)), rate(Some(high))), "it moved, or windows disagree"),
+    }
 }
 
 /// From window start to the first throttle, over all windows that throttled.
