@@ -14,8 +14,8 @@ use throttlescope::load::pacer::{Pacer, Segment};
 use throttlescope::load::recorder::{Finished, Recorder};
 use throttlescope::load::tick::RunnerId;
 use throttlescope::load::{
-    Bucket, Counts, Intent, Key, Keys, Latency, Offset, Op, Outcome, Part, Rate, SegmentLoad, Setpoint, TICK, Units, Usage, WindowId,
-    WindowSpec, Workload,
+    Bucket, Counts, Intent, Key, Keys, KindId, Latency, Offset, Op, Outcome, Part, Rate, SegmentLoad, Setpoint, TICK, Units, Usage,
+    WindowId, WindowSpec, Workload,
 };
 use throttlescope::report::{Entry, Phase, Recorder as Session};
 use throttlescope::tui::app::App;
@@ -71,7 +71,7 @@ fn classify_a_throttle() -> Outcome {
 }
 
 fn load() -> SegmentLoad {
-    SegmentLoad { window: WindowId(0), rate: Rate::per_second(30_000), op: Op::Write }
+    SegmentLoad::steady(WindowId(0), Rate::per_second(30_000), Op::Write)
 }
 
 #[divan::bench(sample_size = TOGETHER)]
@@ -86,7 +86,14 @@ fn pacer_step(bencher: Bencher<'_, '_>) {
 }
 
 fn intent(index: u64) -> Intent {
-    Intent { index, intended: Offset::from_nanos(index * 33_333), window: WindowId(0), op: Op::Write, rate: Rate::per_second(30_000) }
+    Intent {
+        index,
+        intended: Offset::from_nanos(index * 33_333),
+        window: WindowId(0),
+        op: Op::Write,
+        kind: KindId::FIRST,
+        rate: Rate::per_second(30_000),
+    }
 }
 
 #[divan::bench(sample_size = TOGETHER)]
@@ -124,7 +131,7 @@ fn session(seconds: u64) -> Session {
     session.apply(&Entry::Phase { at: Offset::ZERO, phase: Phase::Running });
     session.apply(&Entry::Applied(Setpoint { rate: Some(rate), at: Offset::ZERO }));
     let window = WindowId(0);
-    let spec = WindowSpec { id: window, label: "8,000/s".to_owned(), op: Op::Write, rate, start: Offset::ZERO, planned_end: None };
+    let spec = WindowSpec::steady(window, "8,000/s", Op::Write, rate, Offset::ZERO, None);
     session.apply(&Entry::Open(spec));
     for at in 0..seconds {
         let mut part = Part::of(window);

@@ -69,11 +69,11 @@ fn measure(plan: &Plan, shards: u32, seed: u64) -> (Snapshot, SessionAssessment,
                 for (window, id) in windows.iter().zip(0..) {
                     edge = edge.plus(window.pause);
                     let (start, end, window_id) = (edge, edge.plus(window.length), WindowId(id));
-                    let load = SegmentLoad { window: window_id, rate: window.rate, op: window.op };
+                    let load = SegmentLoad::steady(window_id, window.rate, window.op);
                     orders.all(&Order::Schedule(Segment { start, load: Some(load) }));
                     orders.all(&Order::Schedule(Segment { start: end, load: None }));
                     let (label, op, rate) = (window.label.clone(), window.op, window.rate);
-                    specs.borrow_mut().push(WindowSpec { id: window_id, label, op, rate, start, planned_end: Some(end) });
+                    specs.borrow_mut().push(WindowSpec::steady(window_id, label, op, rate, start, Some(end)));
                     edge = end;
                 }
                 tokio::time::sleep_until(clock.instant(edge.plus(BUCKET))).await;

@@ -19,7 +19,7 @@ fn accept(_: &Request) -> (Duration, Outcome) {
 }
 
 fn segment(start: Offset, rate: Option<u32>, window: u32) -> Order {
-    let load = rate.map(|rate| SegmentLoad { window: WindowId(window), rate: Rate::per_second(rate), op: Op::Write });
+    let load = rate.map(|rate| SegmentLoad::steady(WindowId(window), Rate::per_second(rate), Op::Write));
     Order::Schedule(Segment { start, load })
 }
 

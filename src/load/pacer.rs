@@ -5,10 +5,14 @@
 //! arrivals interleave, and together they are exactly the schedule.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::time::Duration;
 
 use super::op::Op;
 use super::rate::{Offset, Rate};
+use super::share::Share;
 use super::tick::WindowId;
+use super::workload::KindId;
 
 /// Work of one intent: nanoseconds times thousandths of an operation per second.
 const ONE: u128 = 1_000_000_000_000;
@@ -27,10 +31,81 @@ pub struct Segment {
 pub struct SegmentLoad {
     /// The window that owns its intents.
     pub window: WindowId,
-    /// The rate over all shards.
+    /// The rate over all shards; of a ramp, the rate that it starts with.
     pub rate: Rate,
+    /// Where the rate goes, of a ramp.
+    pub ramp: Option<Ramp>,
     /// The operation.
     pub op: Op,
+    /// The kind of its items.
+    pub kind: KindId,
+    /// The other part of mixed load.
+    pub beside: Option<Beside>,
+}
+
+/// A rate that changes evenly, and stays where it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ramp {
+    to: Rate,
+    over: NonZeroU64,
+}
+
+impl Ramp {
+    /// A ramp that ends with the rate `to` after `over`; `None` if it takes no time.
+    pub fn new(to: Rate, over: Duration) -> Option<Self> {
+        let over = NonZeroU64::new(u64::try_from(over.as_nanos()).unwrap_or(u64::MAX))?;
+        Some(Self { to, over })
+    }
+}
+
+/// The second part of mixed load: of every stretch of intents the same share is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// The window that owns them.
+    pub window: WindowId,
+    /// What they do.
+    pub op: Op,
+    /// The kind of their items.
+    pub kind: KindId,
+    /// Their share.
+    pub share: Share,
+}
+
+impl SegmentLoad {
+    /// One rate, one operation, items of the first kind.
+    pub const fn steady(window: WindowId, rate: Rate, op: Op) -> Self {
+        Self { window, rate, ramp: None, op, kind: KindId::FIRST, beside: None }
+    }
+
+    /// The highest rate of it.
+    pub fn peak(&self) -> Rate {
+        self.ramp.map_or(self.rate, |ramp| ramp.to.max(self.rate))
+    }
+
+    /// The rate that is reached `after` the segment's start.
+    pub fn rate_after(&self, after: Duration) -> Rate {
+        let Some(ramp) = self.ramp else { return self.rate };
+        let passed = (after.as_nanos() as f64 / ramp.over.get() as f64).min(1.0);
+        let per_s = self.rate.per_s() + (ramp.to.per_s() - self.rate.per_s()) * passed;
+        Rate::from_per_s(per_s).unwrap_or(Rate::MIN)
+    }
+
+    /// Work done `nanos` after its start, exactly as the schedule counts it.
+    fn work_after(&self, nanos: u64) -> u128 {
+        let (milli, nanos) = (u128::from(self.rate.milli()), u128::from(nanos));
+        let Some(ramp) = self.ramp else { return nanos * milli };
+        let (to, over) = (u128::from(ramp.to.milli()), u128::from(ramp.over.get()));
+        let ramped = nanos.min(over);
+        // The area under the ramp: the lower rate all along, and the triangle between the two. Of a falling ramp the triangle
+        // lies at its start. Rates are below 1e10 and a ramp takes at most a day, so that the square fits.
+        let triangle = |height: u128, base: u128| height * base * base / (2 * over);
+        let area = if to >= milli {
+            milli * ramped + triangle(to - milli, ramped)
+        } else {
+            to * ramped + triangle(milli - to, over) - triangle(milli - to, over - ramped)
+        };
+        area + to * (nanos - ramped)
+    }
 }
 
 /// One operation that came due on the schedule.
@@ -44,7 +119,9 @@ pub struct Intent {
     pub window: WindowId,
     /// What it does.
     pub op: Op,
-    /// The setpoint it belongs to.
+    /// The kind of its item.
+    pub kind: KindId,
+    /// The setpoint it belongs to; of a ramp, the rate at its instant.
     pub rate: Rate,
 }
 
@@ -57,15 +134,27 @@ struct Active {
 
 impl Active {
     fn work_at(&self, at: Offset) -> u128 {
-        let milli = self.segment.load.map_or(0, |load| load.rate.milli());
-        self.work + u128::from(at.nanos().saturating_sub(self.segment.start.nanos())) * u128::from(milli)
+        let passed = at.nanos().saturating_sub(self.segment.start.nanos());
+        self.work + self.segment.load.map_or(0, |load| load.work_after(passed))
     }
 
     fn due(&self, index: u64) -> Option<Offset> {
-        let milli = u128::from(self.segment.load?.rate.milli());
+        let load = self.segment.load?;
         let missing = (u128::from(index) * ONE).saturating_sub(self.work);
-        let nanos = u64::try_from(missing.div_ceil(milli)).unwrap_or(u64::MAX);
+        let nanos = match load.ramp {
+            Some(ramp) => first_nanos(&load, ramp, missing),
+            None => u64::try_from(missing.div_ceil(u128::from(load.rate.milli()))).unwrap_or(u64::MAX),
+        };
         Some(Offset::from_nanos(self.segment.start.nanos().saturating_add(nanos)))
+    }
+
+    /// The intent of this number, due at an instant of this segment.
+    fn intent(&self, index: u64, load: &SegmentLoad, due: Offset) -> Intent {
+        let (window, op, kind) = match load.beside.filter(|beside| beside.share.holds(index)) {
+            Some(beside) => (beside.window, beside.op, beside.kind),
+            None => (load.window, load.op, load.kind),
+        };
+        Intent { index, intended: due, window, op, kind, rate: load.rate_after(due.since(self.segment.start)) }
     }
 
     /// The segment that follows. Out of a pause the schedule starts on an intent; otherwise the phase is kept.
@@ -74,6 +163,26 @@ impl Active {
         let resumes = self.segment.load.is_none() && segment.load.is_some();
         Self { segment, work: if resumes { work.div_ceil(ONE) * ONE } else { work } }
     }
+}
+
+/// The first nanosecond after its start at which a ramp's work reaches `missing`: searched for, since a root would not be exact.
+fn first_nanos(load: &SegmentLoad, ramp: Ramp, missing: u128) -> u64 {
+    let over = ramp.over.get();
+    let ramped = load.work_after(over);
+    if missing > ramped {
+        let beyond = (missing - ramped).div_ceil(u128::from(ramp.to.milli()));
+        return u64::try_from(beyond).unwrap_or(u64::MAX).saturating_add(over);
+    }
+    let (mut low, mut high) = (0, over);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if load.work_after(middle) >= missing {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
 }
 
 /// One shard's part of the schedule.
@@ -137,8 +246,7 @@ impl Pacer {
             if let (Some(load), Some(due)) = (active.segment.load, active.due(self.next_index))
                 && following.is_none_or(|following| due < following.start)
             {
-                let intent = Intent { index: self.next_index, intended: due, window: load.window, op: load.op, rate: load.rate };
-                return Some((intent, passed));
+                return Some((active.intent(self.next_index, &load, due), passed));
             }
             active = active.followed_by(*following?);
             passed += 1;
@@ -228,7 +336,7 @@ mod tests {
 
     #[expect(clippy::unnecessary_wraps, reason = "segments hold an option")]
     fn load(rate: Rate, window: u32) -> Option<SegmentLoad> {
-        Some(SegmentLoad { window: WindowId(window), rate, op: Op::Write })
+        Some(SegmentLoad::steady(WindowId(window), rate, Op::Write))
     }
 
     fn drain(pacer: &mut Pacer, until: Offset) -> Vec<Intent> {
@@ -326,7 +434,66 @@ mod tests {
         assert_eq!(drain(&mut pacer, Offset::from_secs(45)).len(), 4_000);
     }
 
+    #[test]
+    fn mixed_load_gives_each_part_its_window_its_operation_and_its_share() {
+        let mut pacer = Pacer::new(0, 1, None);
+        let beside = Beside { window: WindowId(8), op: Op::Read, kind: KindId::FIRST, share: Share::new(0.3).expect("a share") };
+        let load = SegmentLoad { beside: Some(beside), ..SegmentLoad::steady(WindowId(7), Rate::per_second(1_000), Op::Write) };
+        pacer.apply(Segment { start: Offset::ZERO, load: Some(load) });
+        pacer.apply(Segment { start: Offset::from_secs(10), load: None });
+        let taken = drain(&mut pacer, Offset::from_secs(20));
+        let reads = taken.iter().filter(|intent| intent.window == WindowId(8) && intent.op == Op::Read).count();
+        let writes = taken.iter().filter(|intent| intent.window == WindowId(7) && intent.op == Op::Write).count();
+        assert_eq!(reads + writes, 10_000);
+        assert!((2_995..=3_005).contains(&reads), "{reads}");
+    }
+
+    #[test]
+    fn a_ramp_offers_the_mean_of_its_ends_and_then_stays() {
+        for (from, to) in [(1_000, 8_000), (8_000, 1_000), (500, 500)] {
+            let mut pacer = Pacer::new(0, 1, None);
+            let ramp = Ramp::new(Rate::per_second(to), Duration::from_secs(60));
+            let load = SegmentLoad { ramp, ..SegmentLoad::steady(WindowId(0), Rate::per_second(from), Op::Write) };
+            pacer.apply(Segment { start: Offset::from_secs(5), load: Some(load) });
+            pacer.apply(Segment { start: Offset::from_secs(75), load: None });
+            let taken = drain(&mut pacer, Offset::from_secs(100));
+            let of = |from: u64, to: u64| {
+                let span = Offset::from_secs(from)..Offset::from_secs(to);
+                taken.iter().filter(|intent| span.contains(&intent.intended)).count() as u64
+            };
+            assert_eq!(of(5, 65), u64::from(from + to) * 30, "{from} to {to}");
+            assert_eq!(of(65, 75), u64::from(to) * 10);
+            // The first half has a quarter of the change, the second three quarters.
+            assert_eq!(of(5, 35), (u64::from(from) * 3 + u64::from(to)) * 30 / 4);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn any_ramp_over_any_number_of_shards_is_exact(
+            from in 1u64..20_000_000, to in 1u64..20_000_000, length in 1u64..5_000_000_000, cut in 1u64..6_000_000_000, shards in 1u32..5,
+        ) {
+            let milli = |milli: u64| Rate::from_per_s(milli as f64 / 1_000.0).expect("in range");
+            let ramp = Ramp::new(milli(to), Duration::from_nanos(length));
+            let ramped = SegmentLoad { ramp, ..SegmentLoad::steady(WindowId(0), milli(from), Op::Write) };
+            let mut all: Vec<Intent> = (0..shards).flat_map(|shard| {
+                let mut pacer = Pacer::new(shard, shards, None);
+                pacer.apply(Segment { start: Offset::ZERO, load: Some(ramped) });
+                pacer.apply(Segment { start: Offset::from_nanos(cut), load: None });
+                drain(&mut pacer, Offset::MAX)
+            }).collect();
+            all.sort_by_key(|intent| intent.index);
+            prop_assert!(all.iter().enumerate().all(|(i, intent)| intent.index == i as u64));
+            prop_assert!(all.windows(2).all(|pair| pair[0].intended <= pair[1].intended));
+            prop_assert_eq!(all.len() as u128, ramped.work_after(cut).div_ceil(ONE));
+            // No intent is due before its work is done, nor a nanosecond later than it need be.
+            for intent in all.iter().step_by(97) {
+                let (due, needed) = (intent.intended.nanos(), u128::from(intent.index) * ONE);
+                prop_assert!(ramped.work_after(due) >= needed);
+                prop_assert!(due == 0 || ramped.work_after(due - 1) < needed);
+            }
+        }
+
         #[test]
         fn any_sequence_of_setpoints_over_any_number_of_shards_is_exact(
             steps in prop::collection::vec((1u64..3_000_000_000, prop::option::of(1u64..20_000_000)), 1..8),

@@ -251,7 +251,7 @@ impl<T: Target> Shard<T> {
                 Some(lane) => {
                     self.drain.sent(now);
                     self.shared.recorder.borrow_mut().sending(&intent);
-                    let request = Request::new(intent.op, self.assignment.workload.key(&intent), self.shared.clock);
+                    let request = Request::new(intent.op, self.assignment.workload.key(&intent), intent.kind, self.shared.clock);
                     lane.give(Job { intent, request, handed: now });
                     self.shared.lanes.expect(&lane, now.plus(self.assignment.timeout));
                 }

@@ -228,7 +228,13 @@ impl History {
     pub fn absorb(&mut self, bucket: &Bucket) {
         let counts = bucket.counts();
         self.now.totals.add(&counts);
-        let offering = bucket.parts.iter().filter(|part| part.counts.offered > 0).count();
+        let group = |id: WindowId| self.now.windows.iter().rev().find(|w| w.spec.id == id).map_or(id, |w| w.spec.group());
+        let mut offering: Vec<WindowId> =
+            bucket.parts.iter().filter(|part| part.counts.offered > 0).map(|part| group(part.window)).collect();
+        // Windows beside each other offer one load.
+        offering.sort_unstable();
+        offering.dedup();
+        let offering = offering.len();
         let (mut service, mut response, mut throttled) = (Latency::default(), Latency::default(), Latency::default());
         for part in &bucket.parts {
             service.merge(&part.service.accepted);

@@ -1,6 +1,7 @@
 //! The session document and its renderings. Imports `load` and `analysis`.
 
 mod build;
+pub mod claim;
 mod clean;
 pub mod document;
 pub mod entry;
@@ -15,6 +16,7 @@ pub mod text;
 pub mod write;
 
 pub use build::{context, document};
+pub use claim::Claim;
 pub use clean::{clean, clean_ascii};
 pub use document::{Document, SCHEMA};
 pub use entry::Entry;
