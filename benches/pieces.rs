@@ -10,12 +10,12 @@ use std::time::{Duration, UNIX_EPOCH};
 use divan::{Bencher, black_box};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use throttlescope::load::pacer::{Pacer, Segment};
+use throttlescope::load::pacer::Pacer;
 use throttlescope::load::recorder::{Finished, Recorder};
 use throttlescope::load::tick::RunnerId;
 use throttlescope::load::{
-    Bucket, Counts, Intent, Key, Keys, KindId, Latency, Offset, Op, Outcome, Part, Rate, SegmentLoad, Setpoint, TICK, Units, Usage,
-    WindowId, WindowSpec, Workload,
+    Bucket, Counts, Intent, Key, Keys, KindId, Latency, Offset, Op, Outcome, Part, Rate, Segment, SegmentLoad, Setpoint, TICK, Units,
+    Usage, WindowId, WindowSpec, Workload,
 };
 use throttlescope::report::{Entry, Phase, Recorder as Session};
 use throttlescope::tui::app::App;
@@ -106,8 +106,10 @@ fn record_a_request(bencher: Bencher<'_, '_>) {
         recorder.sending(&intent);
         let sent = intent.intended.plus(Duration::from_micros(70));
         let done = sent.plus(Duration::from_micros(4_000 + index % 512));
-        recorder
-            .finished(&Finished { intent: &intent, handed: sent, sent, done, connected: None }, Outcome::Accepted(Units::from_f64(1.0)));
+        recorder.finished(
+            &Finished { intent: &intent, handed: sent, sent, done, connected: None, hottest: false },
+            Outcome::Accepted(Units::from_f64(1.0)),
+        );
     });
 }
 
@@ -119,7 +121,10 @@ fn close_a_tick(bencher: Bencher<'_, '_>) {
         let intent = Intent { intended: at, ..intent(1) };
         recorder.sending(&intent);
         let done = at.plus(TICK / 2);
-        recorder.finished(&Finished { intent: &intent, handed: at, sent: at, done, connected: None }, Outcome::Accepted(Units::ZERO));
+        recorder.finished(
+            &Finished { intent: &intent, handed: at, sent: at, done, connected: None, hottest: false },
+            Outcome::Accepted(Units::ZERO),
+        );
         recorder.close(None, Usage::default())
     });
 }

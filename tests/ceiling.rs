@@ -10,7 +10,7 @@ use std::time::Duration;
 use paused::{Setup, run_paused};
 use throttlescope::analysis::{Context, SessionAssessment, VerdictKind, assess};
 use throttlescope::embedded::model::{Admission, Capacity, KeyHash, Kind, Limits, Shape, Units as Capacities};
-use throttlescope::load::pacer::Segment;
+use throttlescope::load::Segment;
 use throttlescope::load::shard::Order;
 use throttlescope::load::{
     BUCKET, Clock, History, Keys, Offset, Outcome, Refusal, Request, SegmentLoad, Snapshot, Units, WindowId, WindowSpec, Workload,

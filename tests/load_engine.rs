@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use paused::{Ran, Setup, run_paused};
-use throttlescope::load::pacer::Segment;
+use throttlescope::load::Segment;
 use throttlescope::load::shard::Order;
 use throttlescope::load::{Clock, Counts, Failure, FailureKind, Offset, Op, Outcome, Rate, Refusal, Request, SegmentLoad, Units, WindowId};
 

@@ -94,12 +94,14 @@ pub struct Workload {
     pub consistent_read: bool,
     /// Items that exist to be read.
     pub items: u64,
+    /// The key that `hot` and `zipf` ask for most.
+    hottest: Key,
 }
 
 impl Workload {
     /// A workload with one kind of items.
     pub fn new(item_bytes: u32, keys: Keys, seed: u64, consistent_read: bool, items: u64) -> Self {
-        Self { kinds: vec![Kind::new(item_bytes, keys)], seed, consistent_read, items: items.max(1) }
+        Self { kinds: vec![Kind::new(item_bytes, keys)], seed, consistent_read, items: items.max(1), hottest: item_key(seed, 0) }
     }
 
     /// The kind of this size and distribution, added if the workload does not have it yet. `None` when it has [`MOST_KINDS`].
@@ -154,8 +156,17 @@ impl Workload {
 
     /// The key of the seeded item of this number, whatever the kind that reads it.
     pub fn item_key(&self, item: u64) -> Key {
-        Key(mix(self.seed ^ mix(item ^ 0x5eed_0000_0000_0000)))
+        item_key(self.seed, item)
     }
+
+    /// Whether a kind's distribution has a key that is asked for most, and this is it.
+    pub fn is_hottest(&self, kind: KindId, key: Key) -> bool {
+        key == self.hottest && matches!(self.kind(kind).keys, Keys::Hot | Keys::Zipf(_))
+    }
+}
+
+fn item_key(seed: u64, item: u64) -> Key {
+    Key(mix(seed ^ mix(item ^ 0x5eed_0000_0000_0000)))
 }
 
 /// A bijection of 64-bit numbers with well-spread output (the finaliser of splitmix64).
@@ -217,6 +228,8 @@ mod tests {
         let hits = (0..100_000).filter(|i| workload.key(&intent(*i, Op::Write)) == first).count();
         // 1 / H(100,000) = 8.27 %
         assert!((8_000..8_550).contains(&hits), "{hits}");
+        assert!(workload.is_hottest(KindId::FIRST, first) && !workload.is_hottest(KindId::FIRST, workload.item_key(1)));
+        assert!(!Workload::new(1_000, Keys::Uniform, 7, false, 1).is_hottest(KindId::FIRST, first));
     }
 
     #[test]

@@ -46,14 +46,14 @@ impl PlanWindow {
         u64::try_from(work.div_ceil(2 * 1_000 * u128::from(NANOS_PER_SECOND))).unwrap_or(u64::MAX)
     }
 
-    /// The same by operation. Of mixed load the parts are rounded up.
+    /// The same by operation; of mixed load the parts are right to within a few intents.
     pub fn operations_by_op(&self) -> Vec<(Op, u64)> {
         let all = self.operations();
         match self.reads {
             None => vec![(self.op, all)],
             Some(reads) => {
-                let of = |share: f64| (all as f64 * share).ceil() as u64;
-                vec![(Op::Write, of(1.0 - reads.get())), (Op::Read, of(reads.get()))]
+                let reads = ((all as f64 * reads.get()).round() as u64).min(all);
+                vec![(Op::Write, all - reads), (Op::Read, reads)]
             }
         }
     }

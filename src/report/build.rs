@@ -5,8 +5,9 @@ use crate::analysis::{self, Assessment, Context, Estimate};
 use crate::load::{self, Latency, Offset, Quantiles, Row, Tally};
 
 use super::document::{
-    BothLatencies, Buckets, Claim, Client, Counts, Document, Event, Failure, Figures, Histograms, Latencies, Ledger, PartitionLedger, Plan,
-    PlannedWindow, Runner, SCHEMA, ScheduleError, Session, SessionVerdict, Target, Throttle, Tool, Totals, UnitsPerS, Window, Workload,
+    BothLatencies, Buckets, Claim, Client, Counts, Document, Event, Failure, Figures, Histograms, KeyCounts, Latencies, Ledger,
+    PartitionLedger, Plan, PlannedWindow, Runner, SCHEMA, ScheduleError, Session, SessionVerdict, Target, Throttle, Tool, Totals,
+    UnitsPerS, Window, Workload,
 };
 use super::facts::StopReason;
 use super::finite::Finite;
@@ -192,6 +193,10 @@ fn window(window: &load::Window, recording: &Recording) -> Window {
         duration_s: window.duration(recording.load.at).as_secs_f64().into(),
         counts: counts(&window.counts),
         consumed_units: window.counts.consumed.as_f64().into(),
+        hottest_key: {
+            let (accepted, throttled) = (window.counts.hottest_accepted, window.counts.hottest_throttled);
+            (accepted + throttled > 0).then_some(KeyCounts { accepted, throttled })
+        },
         accepted_per_s: shown.accepted_per_s.into(),
         sustained_per_s: shown.sustained.map(|e| e.per_s).into(),
         sustained_ci95_per_s: interval(shown.sustained),

@@ -3,7 +3,7 @@
 
 mod plan;
 
-pub use plan::{Claim, Plan, PlannedWindow, UnitsPerS};
+pub use plan::{Claim, KeyCounts, Plan, PlannedWindow, UnitsPerS};
 
 use serde::{Deserialize, Serialize};
 
@@ -232,6 +232,9 @@ pub struct Window {
     /// Capacity the service said was consumed, units.
     #[serde(default)]
     pub consumed_units: Finite,
+    /// Outcomes on the key that was asked for most, null where the key distribution has no such key.
+    #[serde(default)]
+    pub hottest_key: Option<KeyCounts>,
     /// Mean accepted rate over all of it, requests/s.
     pub accepted_per_s: Finite,
     /// Saturated ceiling, requests/s.

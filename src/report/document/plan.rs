@@ -46,6 +46,15 @@ pub struct PlannedWindow {
     pub until: Option<String>,
 }
 
+/// What became of the requests on one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyCounts {
+    /// Accepted.
+    pub accepted: u64,
+    /// Throttled.
+    pub throttled: u64,
+}
+
 /// What DescribeTable said of the table from one time to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
