@@ -10,12 +10,12 @@ use std::time::{Duration, UNIX_EPOCH};
 use divan::{Bencher, black_box};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use throttlescope::load::pacer::{Pacer, Segment};
+use throttlescope::load::pacer::Pacer;
 use throttlescope::load::recorder::{Finished, Recorder};
 use throttlescope::load::tick::RunnerId;
 use throttlescope::load::{
-    Bucket, Counts, Intent, Key, Keys, Latency, Offset, Op, Outcome, Part, Rate, SegmentLoad, Setpoint, TICK, Units, Usage, WindowId,
-    WindowSpec, Workload,
+    Bucket, Counts, Intent, Key, Keys, KindId, Latency, Offset, Op, Outcome, Part, Rate, Segment, SegmentLoad, Setpoint, TICK, Units,
+    Usage, WindowId, WindowSpec, Workload,
 };
 use throttlescope::report::{Entry, Phase, Recorder as Session};
 use throttlescope::tui::app::App;
@@ -71,7 +71,7 @@ fn classify_a_throttle() -> Outcome {
 }
 
 fn load() -> SegmentLoad {
-    SegmentLoad { window: WindowId(0), rate: Rate::per_second(30_000), op: Op::Write }
+    SegmentLoad::steady(WindowId(0), Rate::per_second(30_000), Op::Write)
 }
 
 #[divan::bench(sample_size = TOGETHER)]
@@ -86,7 +86,14 @@ fn pacer_step(bencher: Bencher<'_, '_>) {
 }
 
 fn intent(index: u64) -> Intent {
-    Intent { index, intended: Offset::from_nanos(index * 33_333), window: WindowId(0), op: Op::Write, rate: Rate::per_second(30_000) }
+    Intent {
+        index,
+        intended: Offset::from_nanos(index * 33_333),
+        window: WindowId(0),
+        op: Op::Write,
+        kind: KindId::FIRST,
+        rate: Rate::per_second(30_000),
+    }
 }
 
 #[divan::bench(sample_size = TOGETHER)]
@@ -99,8 +106,10 @@ fn record_a_request(bencher: Bencher<'_, '_>) {
         recorder.sending(&intent);
         let sent = intent.intended.plus(Duration::from_micros(70));
         let done = sent.plus(Duration::from_micros(4_000 + index % 512));
-        recorder
-            .finished(&Finished { intent: &intent, handed: sent, sent, done, connected: None }, Outcome::Accepted(Units::from_f64(1.0)));
+        recorder.finished(
+            &Finished { intent: &intent, handed: sent, sent, done, connected: None, hottest: false },
+            Outcome::Accepted(Units::from_f64(1.0)),
+        );
     });
 }
 
@@ -112,7 +121,10 @@ fn close_a_tick(bencher: Bencher<'_, '_>) {
         let intent = Intent { intended: at, ..intent(1) };
         recorder.sending(&intent);
         let done = at.plus(TICK / 2);
-        recorder.finished(&Finished { intent: &intent, handed: at, sent: at, done, connected: None }, Outcome::Accepted(Units::ZERO));
+        recorder.finished(
+            &Finished { intent: &intent, handed: at, sent: at, done, connected: None, hottest: false },
+            Outcome::Accepted(Units::ZERO),
+        );
         recorder.close(None, Usage::default())
     });
 }
@@ -124,7 +136,7 @@ fn session(seconds: u64) -> Session {
     session.apply(&Entry::Phase { at: Offset::ZERO, phase: Phase::Running });
     session.apply(&Entry::Applied(Setpoint { rate: Some(rate), at: Offset::ZERO }));
     let window = WindowId(0);
-    let spec = WindowSpec { id: window, label: "8,000/s".to_owned(), op: Op::Write, rate, start: Offset::ZERO, planned_end: None };
+    let spec = WindowSpec::steady(window, "8,000/s", Op::Write, rate, Offset::ZERO, None);
     session.apply(&Entry::Open(spec));
     for at in 0..seconds {
         let mut part = Part::of(window);

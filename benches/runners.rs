@@ -48,14 +48,7 @@ fn refusal() -> Arc<Refusal> {
 }
 
 fn window() -> WindowSpec {
-    WindowSpec {
-        id: WindowId(0),
-        label: format!("{RATE}/s"),
-        op: Op::Write,
-        rate: Rate::per_second(RATE),
-        start: Offset::ZERO,
-        planned_end: None,
-    }
+    WindowSpec::steady(WindowId(0), format!("{RATE}/s"), Op::Write, Rate::per_second(RATE), Offset::ZERO, None)
 }
 
 /// What a second of so many runners costs, by part.

@@ -177,14 +177,14 @@ fn setpoints_under_a_second_are_adjusting_and_give_no_numbers() {
     let mut bench = Bench::fresh_table(2);
     let mut history = throttlescope::load::History::new();
     for (number, from_ms) in [(0u32, 0u64), (1, 300), (2, 600)] {
-        history.open_window(throttlescope::load::WindowSpec {
-            id: throttlescope::load::WindowId(number),
-            label: "x".to_owned(),
-            op: throttlescope::load::Op::Write,
-            rate: throttlescope::load::Rate::per_second(9_000),
-            start: throttlescope::load::Offset::from_millis(from_ms),
-            planned_end: None,
-        });
+        history.open_window(throttlescope::load::WindowSpec::steady(
+            throttlescope::load::WindowId(number),
+            "x".to_owned(),
+            throttlescope::load::Op::Write,
+            throttlescope::load::Rate::per_second(9_000),
+            throttlescope::load::Offset::from_millis(from_ms),
+            None,
+        ));
         history.close_window(throttlescope::load::WindowId(number), throttlescope::load::Offset::from_millis(from_ms + 300));
     }
     bench.pause(1);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use paused::{Setup, run_paused};
 use throttlescope::analysis::{Context, SessionAssessment, VerdictKind, assess};
 use throttlescope::embedded::model::{Admission, Capacity, KeyHash, Kind, Limits, Shape, Units as Capacities};
-use throttlescope::load::pacer::Segment;
+use throttlescope::load::Segment;
 use throttlescope::load::shard::Order;
 use throttlescope::load::{
     BUCKET, Clock, History, Keys, Offset, Outcome, Refusal, Request, SegmentLoad, Snapshot, Units, WindowId, WindowSpec, Workload,
@@ -69,11 +69,11 @@ fn measure(plan: &Plan, shards: u32, seed: u64) -> (Snapshot, SessionAssessment,
                 for (window, id) in windows.iter().zip(0..) {
                     edge = edge.plus(window.pause);
                     let (start, end, window_id) = (edge, edge.plus(window.length), WindowId(id));
-                    let load = SegmentLoad { window: window_id, rate: window.rate, op: window.op };
+                    let load = SegmentLoad::steady(window_id, window.rate, window.op);
                     orders.all(&Order::Schedule(Segment { start, load: Some(load) }));
                     orders.all(&Order::Schedule(Segment { start: end, load: None }));
                     let (label, op, rate) = (window.label.clone(), window.op, window.rate);
-                    specs.borrow_mut().push(WindowSpec { id: window_id, label, op, rate, start, planned_end: Some(end) });
+                    specs.borrow_mut().push(WindowSpec::steady(window_id, label, op, rate, start, Some(end)));
                     edge = end;
                 }
                 tokio::time::sleep_until(clock.instant(edge.plus(BUCKET))).await;

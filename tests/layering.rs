@@ -8,7 +8,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("load", &[]),
     ("embedded", &[]),
     ("analysis", &["load"]),
-    ("plan", &["load::op", "load::rate"]),
+    ("plan", &["load::keys", "load::op", "load::rate", "load::share", "load::workload"]),
     ("wire", &["load"]),
     ("doctor", &["load", "wire"]),
     ("sdk", &["load", "wire::Identities", "wire::Identity", "wire::classify"]),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use paused::{Ran, Setup, run_paused};
-use throttlescope::load::pacer::Segment;
+use throttlescope::load::Segment;
 use throttlescope::load::shard::Order;
 use throttlescope::load::{Clock, Counts, Failure, FailureKind, Offset, Op, Outcome, Rate, Refusal, Request, SegmentLoad, Units, WindowId};
 
@@ -19,7 +19,7 @@ fn accept(_: &Request) -> (Duration, Outcome) {
 }
 
 fn segment(start: Offset, rate: Option<u32>, window: u32) -> Order {
-    let load = rate.map(|rate| SegmentLoad { window: WindowId(window), rate: Rate::per_second(rate), op: Op::Write });
+    let load = rate.map(|rate| SegmentLoad::steady(WindowId(window), Rate::per_second(rate), Op::Write));
     Order::Schedule(Segment { start, load })
 }
 

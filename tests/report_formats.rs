@@ -68,6 +68,29 @@ fn a_session_without_windows_has_every_rendering_and_no_figure() {
 }
 
 #[test]
+fn ramps_own_items_own_keys_and_mixed_load_are_named_where_they_are() {
+    let page = markdown(&telling::varied());
+    assert!(page.contains("| 1 | write | - | 1,000 to 3,000 | 30 s |"), "{page}");
+    assert!(page.contains("| 6 | write | hot | 6,000 |"), "{page}");
+    assert!(page.contains("| 02:15 | 04:00 | ACTIVE | on-demand | 5,000 write and 12,000 read units/s | - |"), "{page}");
+    assert!(page.contains("| 6 | hot | 30,000 | ") && page.contains("| 50.0 % |"), "{page}");
+    assert!(page.contains("**Configured maximum**: 6,000 write and 6,000 read units/s"), "{page}");
+    let page = markdown(&telling::mixed());
+    assert!(page.contains("| 3 | 3,000/s | write | 4,000 | - | 3,000 |"), "{page}");
+    assert!(page.contains("8,000/s, mixed with #6 | read |"), "{page}");
+    // 90,000 writes of 4,000 bytes are 360,000 units.
+    assert!(page.contains("| 3 | 90,000 | 90,000 | 90,000 | 0 | 0 | 0 | 0 | 0 | 360,000 |"), "{page}");
+    assert!(page.contains("a size of its own in each window"), "{page}");
+    let text = csv_windows(&telling::mixed());
+    assert_eq!(column(&text, "item_bytes")[1..3], ["1000", "4000"]);
+    assert_eq!(column(&text, "keys")[4..6], ["uniform", "hot"]);
+    assert_eq!(column(&text, "beside_window")[4..], ["", "7", "6"]);
+    assert_eq!(column(&text, "offered_to_per_s")[..2], ["3000", ""]);
+    let page = limits(&telling::varied());
+    assert!(page.contains("| Configured maximum | 6,000 write and 6,000 read units/s"), "{page}");
+}
+
+#[test]
 fn whatever_was_simulated_says_so_in_every_rendering() {
     let mut document = WHOLE.clone();
     for (format, page) in every_rendering(&document) {

@@ -248,6 +248,20 @@ fn words_can_be_read_in_light_and_dark() {
 }
 
 #[test]
+fn what_the_service_claims_is_drawn_as_it_changes_and_only_where_requests_have_one_size() {
+    let varied = page(&telling::varied());
+    let wide = |page: &str| {
+        page.split("id=\"rates-wide-told\"").nth(1).and_then(|rest| rest.split("</svg>").next()).unwrap_or_default().to_owned()
+    };
+    assert_eq!(wide(&varied).matches("stroke=\"var(--claim)\"").count(), 2);
+    assert!(wide(&varied).contains("WarmThroughput 4,000 write units/s; WarmThroughput 5,000 write units/s"), "{}", wide(&varied));
+    let mixed = page(&telling::mixed());
+    is_well_formed(&mixed);
+    assert_eq!(wide(&mixed).matches("var(--claim)").count(), 0);
+    assert!(wide(&mixed).contains("#6+7") && !wide(&mixed).contains(">\n#7\n"), "{}", wide(&mixed));
+}
+
+#[test]
 fn gaps_stay_gaps_in_the_charts() {
     let mut document = telling::whole();
     let lines = |document: &Document| {

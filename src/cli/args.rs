@@ -61,17 +61,39 @@ pub enum Command {
 pub enum PlanCommand {
     /// The shipped plans.
     List,
-    /// One plan, window by window.
-    Show {
-        /// Name of a shipped plan, or a TOML file.
-        plan: String,
-        /// Print its TOML instead, to start your own from.
-        #[arg(long)]
-        toml: bool,
-        /// Region whose prices are used.
-        #[arg(long, default_value = "us-east-1")]
-        region: String,
-    },
+    /// One plan, window by window: what it offers, how long it takes and what it costs at most.
+    Show(PlanShowArgs),
+    /// Turn a session, also one that was steered by hand, into a plan that offers the same again.
+    Save(PlanSaveArgs),
+}
+
+/// Options of `plan show`.
+#[derive(Debug, Args)]
+pub struct PlanShowArgs {
+    /// Name of a shipped plan, or a TOML file.
+    pub plan: String,
+    /// Print its TOML instead, to start your own from.
+    #[arg(long)]
+    pub toml: bool,
+    /// Region whose prices are used.
+    #[arg(long, default_value = "us-east-1")]
+    pub region: String,
+}
+
+/// Options of `plan save`.
+#[derive(Debug, Args)]
+pub struct PlanSaveArgs {
+    /// A session document (.json) or journal (.jsonl).
+    pub session: PathBuf,
+    /// Name of the plan. Default: that of the session, for example from-ts-7f3a09
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Where to write it; standard output without.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replace an existing file.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Options of `report`.
@@ -171,6 +193,9 @@ pub struct RunArgs {
     /// Run a plan: a name of `throttlescope plan list`, or a TOML file.
     #[arg(long, value_name = "NAME|FILE")]
     pub plan: Option<String>,
+    /// How close the search of a plan such as find-ceiling brings its bracket, as a share: 0.01 is 1 %.
+    #[arg(long, value_name = "SHARE", value_parser = precision, help_heading = "Load")]
+    pub precision: Option<f64>,
     /// Run without a screen: one status line a second on standard error.
     #[arg(long)]
     pub headless: bool,
@@ -230,9 +255,9 @@ pub struct RunArgs {
     /// uniform, sequential, hot, or zipf:S.
     #[arg(long, value_name = "DIST", help_heading = "Load")]
     pub keys: Option<Keys>,
-    /// Items seeded for reads.
-    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Load")]
-    pub items: u64,
+    /// Items seeded for reads. Default: 1000, or what the plan says.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Load")]
+    pub items: Option<u64>,
     /// Read with strong consistency.
     #[arg(long, help_heading = "Load")]
     pub consistent_read: bool,
@@ -338,6 +363,14 @@ fn item_bytes(typed: &str) -> Result<u32, String> {
         .ok()
         .filter(|bytes| (SMALLEST_ITEM_BYTES..=LARGEST_ITEM_BYTES).contains(bytes))
         .ok_or_else(|| format!("`{typed}` is not an item size; type {SMALLEST_ITEM_BYTES} to {LARGEST_ITEM_BYTES} bytes, for example 1000"))
+}
+
+fn precision(typed: &str) -> Result<f64, String> {
+    typed
+        .parse::<f64>()
+        .ok()
+        .filter(|share| (0.001..=0.2).contains(share))
+        .ok_or_else(|| format!("`{typed}` is not a precision; type a share from 0.001 to 0.2, for example 0.01 for 1 %"))
 }
 
 fn timeout(typed: &str) -> Result<Duration, String> {

@@ -6,10 +6,8 @@ use clap::CommandFactory as _;
 
 use super::args::{Cli, EmbeddedArgs, PlanCommand, ReportArgs, ReportFormat};
 use super::meant::simulation;
-use super::{Refusal, print, say};
-use crate::analysis::cost::{Prices, worst_case_usd};
-use crate::load::{Op, thousands};
-use crate::plan::{Plan, find, presets, show_span};
+use super::{Refusal, plans, print, say};
+use crate::plan::{presets, show_span};
 use crate::report::{self, Document, check_writable, load_document, write_bytes};
 
 pub(super) fn plan(command: &PlanCommand) -> Result<u8, Refusal> {
@@ -19,46 +17,10 @@ pub(super) fn plan(command: &PlanCommand) -> Result<u8, Refusal> {
                 print(&format!("{:<14} {:>8}  {}\n", preset.plan.name, show_span(preset.plan.duration()), preset.plan.about))?;
             }
         }
-        PlanCommand::Show { plan, toml: true, .. } => {
-            find(plan).map_err(Refusal::usage)?;
-            let shipped = presets().iter().find(|preset| preset.plan.name == *plan).map(|preset| preset.text.to_owned());
-            print(&shipped.map_or_else(|| std::fs::read_to_string(plan), Ok).map_err(|e| Refusal::failed(e.to_string()))?)?;
-        }
-        PlanCommand::Show { plan, region, .. } => print(&shown(&find(plan).map_err(Refusal::usage)?, region))?,
+        PlanCommand::Show(args) => plans::show(args)?,
+        PlanCommand::Save(args) => plans::save(args)?,
     }
     Ok(0)
-}
-
-fn shown(plan: &Plan, region: &str) -> String {
-    let mut lines = format!("{}: {}\n\n  #  label         op     offered/s   length  pause before  operations\n", plan.name, plan.about);
-    for (index, window) in plan.windows.iter().enumerate() {
-        lines.push_str(&format!(
-            "{:>3}  {:<12}  {:<5}  {:>9}  {:>7}  {:>12}  {:>10}\n",
-            index + 1,
-            window.label,
-            window.op,
-            window.rate,
-            show_span(window.length),
-            show_span(window.pause),
-            thousands(window.rate.count_in(window.length)),
-        ));
-    }
-    let bytes = plan.item_bytes.unwrap_or(1_000);
-    lines.push_str(&format!(
-        "\n{} windows, {}, {} operations of {bytes} bytes\n",
-        plan.windows.len(),
-        show_span(plan.duration()),
-        thousands(plan.operations())
-    ));
-    lines.push_str(&match Prices::find(region) {
-        Some(price) => {
-            let cost: f64 =
-                [Op::Write, Op::Read].into_iter().map(|op| worst_case_usd(plan.operations_of(op), op, bytes, false, price)).sum();
-            format!("at most ${cost:.2} in {region} (prices of {})\n", Prices::shipped().as_of)
-        }
-        None => format!("the price in {region} is not known\n"),
-    });
-    lines
 }
 
 pub(super) fn report(args: &ReportArgs) -> Result<u8, Refusal> {

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::args::{RunArgs, SimulationArgs, TargetArg};
 use crate::analysis::cost::{Price, Prices};
 use crate::doctor::OpenFiles;
-use crate::load::{Keys, Op, Rate};
+use crate::load::{Op, Rate};
 use crate::plan::{Plan, PlanWindow, find};
 use crate::session::config::{Guards, Output, SessionConfig, Start, TableChoice, TargetChoice};
 use crate::session::{guard, session_id, state_dir};
@@ -17,6 +17,8 @@ use crate::{embedded, report};
 const FIRST_RATE: Rate = Rate::per_second(1_000);
 /// The length of a single window, unless told otherwise.
 const ONE_WINDOW: Duration = Duration::from_secs(30);
+/// Items seeded for reads, unless the plan or the person says otherwise.
+const SEEDED_ITEMS: u64 = 1_000;
 /// The in-flight cap, unless told otherwise or bounded by the open-file limit.
 const IN_FLIGHT: u32 = 4_096;
 /// Guards on AWS, unless told otherwise.
@@ -40,16 +42,30 @@ pub fn meant(args: &RunArgs, terminal: bool) -> Result<Meant, String> {
     let id = session_id(SystemTime::now(), std::process::id());
     let target = target(args)?;
     let table = table(args, &target)?;
-    let start = start(args, screen)?;
+    let mut start = start(args, screen)?;
+    if let Start::Plan(plan) = &mut start {
+        // What is typed holds for the whole plan; what a window says of itself, for that window.
+        plan.item_bytes = args.item_bytes.or(plan.item_bytes);
+        plan.keys = args.keys.or(plan.keys);
+        plan.items = args.items.or(plan.items);
+        match (&mut plan.search, args.precision) {
+            (Some(search), Some(precision)) => search.precision = precision,
+            (None, Some(_)) => {
+                return Err(format!(
+                    "--precision is for plans that search a ceiling, and {} does not; type --plan find-ceiling",
+                    plan.name
+                ));
+            }
+            _ => {}
+        }
+    } else if args.precision.is_some() {
+        return Err("--precision is for plans that search a ceiling; type --plan find-ceiling".to_owned());
+    }
     let plan = if let Start::Plan(plan) = &start { Some(plan.as_ref()) } else { None };
     if table != fresh(args) && !args.write_to_existing && may_write(args, plan, screen) {
         return Err("writing to an existing table changes its items; type --write-to-existing to allow it, or --op read".to_owned());
     }
-    let keys = match (args.keys, plan.and_then(|plan| plan.keys.as_deref())) {
-        (Some(typed), _) => typed,
-        (None, Some(planned)) => planned.parse()?,
-        (None, None) => Keys::default(),
-    };
+    let keys = args.keys.or(plan.and_then(|plan| plan.keys)).unwrap_or_default();
     let price = price(args, &target);
     let aws = matches!(target, TargetChoice::Remote(Access::Aws { .. }));
     let guards = Guards {
@@ -70,10 +86,10 @@ pub fn meant(args: &RunArgs, terminal: bool) -> Result<Meant, String> {
         ends_with_plan: !screen,
         op: args.op,
         item_bytes: args.item_bytes.or(plan.and_then(|plan| plan.item_bytes)).unwrap_or(1_000),
+        items: args.items.or(plan.and_then(|plan| plan.items)).unwrap_or(SEEDED_ITEMS),
+        consistent_read: args.consistent_read || plan.and_then(|plan| plan.consistent_read).unwrap_or_default(),
         start,
         keys,
-        items: args.items,
-        consistent_read: args.consistent_read,
         seed: args.seed,
         shards: args.shards.unwrap_or_else(default_shards),
         max_in_flight: in_flight_cap(args.max_in_flight, embedded_target)?,
@@ -180,7 +196,7 @@ fn table(args: &RunArgs, target: &TargetChoice) -> Result<TableChoice, String> {
 
 fn may_write(args: &RunArgs, plan: Option<&Plan>, screen: bool) -> bool {
     // On a screen, a person may still pick a plan that writes.
-    args.op == Op::Write || screen || plan.is_some_and(|plan| plan.operations_of(Op::Write) > 0)
+    args.op == Op::Write || screen || plan.is_some_and(Plan::writes)
 }
 
 fn start(args: &RunArgs, screen: bool) -> Result<Start, String> {
@@ -196,9 +212,9 @@ fn start(args: &RunArgs, screen: bool) -> Result<Start, String> {
             }
             // Windows start and end on whole seconds.
             let length = Duration::from_secs(length.as_secs());
-            let window = PlanWindow { label: format!("{rate}/s"), op: args.op, rate, length, pause: Duration::ZERO };
+            let window = PlanWindow::steady(args.op, rate, length, Duration::ZERO);
             let about = format!("{rate} {}/s, once.", args.op.plural());
-            Ok(Start::Plan(Box::new(Plan { name: "one-window".to_owned(), about, item_bytes: None, keys: None, windows: vec![window] })))
+            Ok(Start::Plan(Box::new(Plan::of("one-window", about, vec![window]))))
         }
         None if screen => Ok(Start::Explore(args.rate.unwrap_or(FIRST_RATE))),
         None => Ok(Start::Plan(Box::new(find(if args.op == Op::Read { "reads" } else { "quick" })?))),

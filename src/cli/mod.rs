@@ -5,6 +5,7 @@ mod commands;
 mod doctor;
 mod logging;
 pub mod meant;
+mod plans;
 mod run;
 
 use std::process::ExitCode;

@@ -216,7 +216,7 @@ impl Range<'_> {
         let (settling, measured) = (WindowId(self.next_window), WindowId(self.next_window + 1));
         self.next_window += 2;
         for (at, window) in [(start, settling), (from, measured)] {
-            self.engine.schedule(at, Some(SegmentLoad { window, rate, op: Op::Write }));
+            self.engine.schedule(at, Some(SegmentLoad::steady(window, rate, Op::Write)));
         }
         self.engine.schedule(to, None);
         let mut tally = Tally::new(measured, from, to);

@@ -29,6 +29,13 @@ pub struct Counts {
     /// Of those failed, how many failed in this machine's own limits: open files, ports, memory. Not part of the ledger.
     #[serde(default)]
     pub failed_here: u64,
+    /// Of those accepted, how many were on the key that is asked for most, where the distribution has such a key. Not part of
+    /// the ledger.
+    #[serde(default)]
+    pub hottest_accepted: u64,
+    /// Of those throttled, how many were on that key. Not part of the ledger.
+    #[serde(default)]
+    pub hottest_throttled: u64,
     /// Capacity the service said was consumed.
     pub consumed: Units,
 }
@@ -64,6 +71,8 @@ impl Counts {
         self.shed += other.shed;
         self.late += other.late;
         self.failed_here += other.failed_here;
+        self.hottest_accepted += other.hottest_accepted;
+        self.hottest_throttled += other.hottest_throttled;
         self.consumed += other.consumed;
     }
 

@@ -9,8 +9,8 @@ use tokio::runtime::LocalOptions;
 use tokio::sync::mpsc;
 
 use super::clock::Clock;
-use super::pacer::{Segment, SegmentLoad};
 use super::rate::Offset;
+use super::segment::{Segment, SegmentLoad};
 use super::shard::{Assignment, End, Order, Report, Shard};
 use super::target::Target;
 use super::tick::RunnerId;

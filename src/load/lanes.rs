@@ -16,6 +16,8 @@ pub(super) struct Job {
     pub(super) request: Request,
     /// When it was handed over.
     pub(super) handed: Offset,
+    /// Whether it is on the key that is asked for most.
+    pub(super) hottest: bool,
 }
 
 /// A lane's letter box.

@@ -8,30 +8,12 @@ use std::collections::VecDeque;
 
 use super::op::Op;
 use super::rate::{Offset, Rate};
+use super::segment::{Segment, SegmentLoad};
 use super::tick::WindowId;
+use super::workload::KindId;
 
 /// Work of one intent: nanoseconds times thousandths of an operation per second.
 const ONE: u128 = 1_000_000_000_000;
-
-/// A stretch of the schedule at one rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Segment {
-    /// When it starts; it replaces everything scheduled from there on.
-    pub start: Offset,
-    /// What it offers; `None` pauses the load.
-    pub load: Option<SegmentLoad>,
-}
-
-/// What a segment offers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SegmentLoad {
-    /// The window that owns its intents.
-    pub window: WindowId,
-    /// The rate over all shards.
-    pub rate: Rate,
-    /// The operation.
-    pub op: Op,
-}
 
 /// One operation that came due on the schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +26,9 @@ pub struct Intent {
     pub window: WindowId,
     /// What it does.
     pub op: Op,
-    /// The setpoint it belongs to.
+    /// The kind of its item.
+    pub kind: KindId,
+    /// The setpoint it belongs to; of a ramp, the rate at its instant.
     pub rate: Rate,
 }
 
@@ -57,15 +41,24 @@ struct Active {
 
 impl Active {
     fn work_at(&self, at: Offset) -> u128 {
-        let milli = self.segment.load.map_or(0, |load| load.rate.milli());
-        self.work + u128::from(at.nanos().saturating_sub(self.segment.start.nanos())) * u128::from(milli)
+        let passed = at.nanos().saturating_sub(self.segment.start.nanos());
+        self.work + self.segment.load.map_or(0, |load| load.work_after(passed))
     }
 
     fn due(&self, index: u64) -> Option<Offset> {
-        let milli = u128::from(self.segment.load?.rate.milli());
+        let load = self.segment.load?;
         let missing = (u128::from(index) * ONE).saturating_sub(self.work);
-        let nanos = u64::try_from(missing.div_ceil(milli)).unwrap_or(u64::MAX);
+        let nanos = load.first_nanos(missing);
         Some(Offset::from_nanos(self.segment.start.nanos().saturating_add(nanos)))
+    }
+
+    /// The intent of this number, due at an instant of this segment.
+    fn intent(&self, index: u64, load: &SegmentLoad, due: Offset) -> Intent {
+        let (window, op, kind) = match load.beside.filter(|beside| beside.share.holds(index)) {
+            Some(beside) => (beside.window, beside.op, beside.kind),
+            None => (load.window, load.op, load.kind),
+        };
+        Intent { index, intended: due, window, op, kind, rate: load.rate_after(due.since(self.segment.start)) }
     }
 
     /// The segment that follows. Out of a pause the schedule starts on an intent; otherwise the phase is kept.
@@ -137,8 +130,7 @@ impl Pacer {
             if let (Some(load), Some(due)) = (active.segment.load, active.due(self.next_index))
                 && following.is_none_or(|following| due < following.start)
             {
-                let intent = Intent { index: self.next_index, intended: due, window: load.window, op: load.op, rate: load.rate };
-                return Some((intent, passed));
+                return Some((active.intent(self.next_index, &load, due), passed));
             }
             active = active.followed_by(*following?);
             passed += 1;
@@ -223,12 +215,14 @@ impl Drain {
 mod tests {
     use std::time::Duration;
 
+    use super::super::segment::{Beside, Ramp};
+    use super::super::share::Share;
     use super::*;
     use proptest::prelude::*;
 
     #[expect(clippy::unnecessary_wraps, reason = "segments hold an option")]
     fn load(rate: Rate, window: u32) -> Option<SegmentLoad> {
-        Some(SegmentLoad { window: WindowId(window), rate, op: Op::Write })
+        Some(SegmentLoad::steady(WindowId(window), rate, Op::Write))
     }
 
     fn drain(pacer: &mut Pacer, until: Offset) -> Vec<Intent> {
@@ -326,7 +320,66 @@ mod tests {
         assert_eq!(drain(&mut pacer, Offset::from_secs(45)).len(), 4_000);
     }
 
+    #[test]
+    fn mixed_load_gives_each_part_its_window_its_operation_and_its_share() {
+        let mut pacer = Pacer::new(0, 1, None);
+        let beside = Beside { window: WindowId(8), op: Op::Read, kind: KindId::FIRST, share: Share::new(0.3).expect("a share") };
+        let load = SegmentLoad { beside: Some(beside), ..SegmentLoad::steady(WindowId(7), Rate::per_second(1_000), Op::Write) };
+        pacer.apply(Segment { start: Offset::ZERO, load: Some(load) });
+        pacer.apply(Segment { start: Offset::from_secs(10), load: None });
+        let taken = drain(&mut pacer, Offset::from_secs(20));
+        let reads = taken.iter().filter(|intent| intent.window == WindowId(8) && intent.op == Op::Read).count();
+        let writes = taken.iter().filter(|intent| intent.window == WindowId(7) && intent.op == Op::Write).count();
+        assert_eq!(reads + writes, 10_000);
+        assert!((2_995..=3_005).contains(&reads), "{reads}");
+    }
+
+    #[test]
+    fn a_ramp_offers_the_mean_of_its_ends_and_then_stays() {
+        for (from, to) in [(1_000, 8_000), (8_000, 1_000), (500, 500)] {
+            let mut pacer = Pacer::new(0, 1, None);
+            let ramp = Ramp::new(Rate::per_second(to), Duration::from_secs(60));
+            let load = SegmentLoad { ramp, ..SegmentLoad::steady(WindowId(0), Rate::per_second(from), Op::Write) };
+            pacer.apply(Segment { start: Offset::from_secs(5), load: Some(load) });
+            pacer.apply(Segment { start: Offset::from_secs(75), load: None });
+            let taken = drain(&mut pacer, Offset::from_secs(100));
+            let of = |from: u64, to: u64| {
+                let span = Offset::from_secs(from)..Offset::from_secs(to);
+                taken.iter().filter(|intent| span.contains(&intent.intended)).count() as u64
+            };
+            assert_eq!(of(5, 65), u64::from(from + to) * 30, "{from} to {to}");
+            assert_eq!(of(65, 75), u64::from(to) * 10);
+            // The first half has a quarter of the change, the second three quarters.
+            assert_eq!(of(5, 35), (u64::from(from) * 3 + u64::from(to)) * 30 / 4);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn any_ramp_over_any_number_of_shards_is_exact(
+            from in 1u64..20_000_000, to in 1u64..20_000_000, length in 1u64..5_000_000_000, cut in 1u64..6_000_000_000, shards in 1u32..5,
+        ) {
+            let milli = |milli: u64| Rate::from_per_s(milli as f64 / 1_000.0).expect("in range");
+            let ramp = Ramp::new(milli(to), Duration::from_nanos(length));
+            let ramped = SegmentLoad { ramp, ..SegmentLoad::steady(WindowId(0), milli(from), Op::Write) };
+            let mut all: Vec<Intent> = (0..shards).flat_map(|shard| {
+                let mut pacer = Pacer::new(shard, shards, None);
+                pacer.apply(Segment { start: Offset::ZERO, load: Some(ramped) });
+                pacer.apply(Segment { start: Offset::from_nanos(cut), load: None });
+                drain(&mut pacer, Offset::MAX)
+            }).collect();
+            all.sort_by_key(|intent| intent.index);
+            prop_assert!(all.iter().enumerate().all(|(i, intent)| intent.index == i as u64));
+            prop_assert!(all.windows(2).all(|pair| pair[0].intended <= pair[1].intended));
+            prop_assert_eq!(all.len() as u128, ramped.work_after(cut).div_ceil(ONE));
+            // No intent is due before its work is done, nor a nanosecond later than it need be.
+            for intent in all.iter().step_by(97) {
+                let (due, needed) = (intent.intended.nanos(), u128::from(intent.index) * ONE);
+                prop_assert!(ramped.work_after(due) >= needed);
+                prop_assert!(due == 0 || ramped.work_after(due - 1) < needed);
+            }
+        }
+
         #[test]
         fn any_sequence_of_setpoints_over_any_number_of_shards_is_exact(
             steps in prop::collection::vec((1u64..3_000_000_000, prop::option::of(1u64..20_000_000)), 1..8),

@@ -30,6 +30,8 @@ pub struct Finished<'a> {
     pub done: Offset,
     /// How long connecting for it took, if it had to be.
     pub connected: Option<Duration>,
+    /// Whether it was on the key that is asked for most.
+    pub hottest: bool,
 }
 
 impl Recorder {
@@ -93,12 +95,14 @@ impl Recorder {
         let (services, responses) = match &outcome {
             Outcome::Accepted(units) => {
                 part.counts.accepted += 1;
+                part.counts.hottest_accepted += u64::from(of.hottest);
                 part.counts.consumed += *units;
                 part.first_accepted = earliest(part.first_accepted, Some(of.done));
                 (&mut part.service.accepted, &mut part.response.accepted)
             }
             Outcome::Throttled(_) => {
                 part.counts.throttled += 1;
+                part.counts.hottest_throttled += u64::from(of.hottest);
                 part.first_throttled_sent = earliest(part.first_throttled_sent, Some(of.sent));
                 (&mut part.service.throttled, &mut part.response.throttled)
             }

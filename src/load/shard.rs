@@ -13,9 +13,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::clock::Clock;
 use super::lanes::{Job, Lanes, Slot};
 use super::outcome::Outcome;
-use super::pacer::{Drain, Pacer, Segment};
+use super::pacer::{Drain, Pacer};
 use super::rate::Offset;
 use super::recorder::{Finished, Recorder};
+use super::segment::Segment;
 use super::target::{Lane, Request, Target};
 use super::tick::{RunnerId, Setpoint, TICK, Tick};
 use super::timer::Timer;
@@ -251,8 +252,10 @@ impl<T: Target> Shard<T> {
                 Some(lane) => {
                     self.drain.sent(now);
                     self.shared.recorder.borrow_mut().sending(&intent);
-                    let request = Request::new(intent.op, self.assignment.workload.key(&intent), self.shared.clock);
-                    lane.give(Job { intent, request, handed: now });
+                    let key = self.assignment.workload.key(&intent);
+                    let hottest = self.assignment.workload.is_hottest(intent.kind, key);
+                    let request = Request::new(intent.op, key, intent.kind, self.shared.clock);
+                    lane.give(Job { intent, request, handed: now, hottest });
                     self.shared.lanes.expect(&lane, now.plus(self.assignment.timeout));
                 }
                 None => self.shared.recorder.borrow_mut().shed(&intent),
@@ -413,6 +416,7 @@ async fn run_lane<L: Lane>(slot: Rc<Slot>, mut lane: L, shared: Rc<Shared>) {
             sent: job.request.sent().unwrap_or(job.handed),
             done,
             connected: job.request.connected(),
+            hottest: job.hottest,
         };
         shared.recorder.borrow_mut().finished(&finished, outcome);
         shared.lanes.put_back(Rc::clone(&slot));

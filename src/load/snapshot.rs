@@ -108,9 +108,16 @@ impl Snapshot {
         self.requested.map(|s| s.rate) != self.applied.map(|s| s.rate)
     }
 
-    /// The rate in force, `None` when paused or not started.
+    /// The rate in force, `None` when paused or not started; of a ramp, the rate that it has reached.
     pub fn rate(&self) -> Option<Rate> {
-        self.applied.and_then(|setpoint| setpoint.rate)
+        let applied = self.applied.and_then(|setpoint| setpoint.rate)?;
+        let ramp = self.current().and_then(|window| Some((&window.spec, window.spec.ramp_to?, window.spec.planned_end?)));
+        let Some((spec, to, end)) = ramp else { return Some(applied) };
+        let whole = end.since(spec.start).as_secs_f64();
+        let passed = if whole > 0.0 { (self.at.since(spec.start).as_secs_f64() / whole).min(1.0) } else { 1.0 };
+        // The part of a mix ramps as the whole does.
+        let factor = 1.0 + (to.per_s() / spec.rate.per_s() - 1.0) * passed;
+        Rate::from_per_s((applied.per_s() * factor).round()).ok().or(Some(applied))
     }
 }
 
@@ -228,7 +235,13 @@ impl History {
     pub fn absorb(&mut self, bucket: &Bucket) {
         let counts = bucket.counts();
         self.now.totals.add(&counts);
-        let offering = bucket.parts.iter().filter(|part| part.counts.offered > 0).count();
+        let group = |id: WindowId| self.now.windows.iter().rev().find(|w| w.spec.id == id).map_or(id, |w| w.spec.group());
+        let mut offering: Vec<WindowId> =
+            bucket.parts.iter().filter(|part| part.counts.offered > 0).map(|part| group(part.window)).collect();
+        // Windows beside each other offer one load.
+        offering.sort_unstable();
+        offering.dedup();
+        let offering = offering.len();
         let (mut service, mut response, mut throttled) = (Latency::default(), Latency::default(), Latency::default());
         for part in &bucket.parts {
             service.merge(&part.service.accepted);

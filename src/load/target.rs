@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::op::Op;
 use super::outcome::{Failure, Outcome};
 use super::rate::Offset;
-use super::workload::Key;
+use super::workload::{Key, KindId};
 
 /// One shard's access to the target. Made by the session, moved to the shard's thread.
 pub trait Target: Send + 'static {
@@ -38,6 +38,8 @@ pub struct Request {
     pub op: Op,
     /// To which item.
     pub key: Key,
+    /// The kind of the item.
+    pub kind: KindId,
     clock: Clock,
     sent: Cell<Option<Offset>>,
     connected: Cell<Option<Duration>>,
@@ -45,8 +47,8 @@ pub struct Request {
 
 impl Request {
     /// A request that has not been sent.
-    pub fn new(op: Op, key: Key, clock: Clock) -> Self {
-        Self { op, key, clock, sent: Cell::new(None), connected: Cell::new(None) }
+    pub fn new(op: Op, key: Key, kind: KindId, clock: Clock) -> Self {
+        Self { op, key, kind, clock, sent: Cell::new(None), connected: Cell::new(None) }
     }
 
     /// Notes that the first byte is handed over now.

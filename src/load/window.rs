@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bucket::{Bucket, Busiest};
 use super::counts::Counts;
+use super::keys::Keys;
 use super::latency::{Latency, Quantiles};
 use super::op::Op;
 use super::rate::{Offset, Rate, Units};
@@ -26,12 +27,36 @@ pub struct WindowSpec {
     pub label: String,
     /// Its operation.
     pub op: Op,
-    /// Its offered rate.
+    /// Its offered rate; of a ramp, the rate it starts with. Of one part of mixed load, that part's.
     pub rate: Rate,
+    /// Where the rate goes evenly until the planned end, of a ramp.
+    #[serde(default)]
+    pub ramp_to: Option<Rate>,
     /// When it starts.
     pub start: Offset,
-    /// When the plan ends it; `None` while a person steers.
+    /// When the plan ends it, or ends it at the latest; `None` while a person steers.
     pub planned_end: Option<Offset>,
+    /// Item size in bytes where it is the window's own; else the session's.
+    #[serde(default)]
+    pub item_bytes: Option<u32>,
+    /// Key distribution where it is the window's own; else the session's.
+    #[serde(default)]
+    pub keys: Option<Keys>,
+    /// The window that offers the other part of mixed load at the same time.
+    #[serde(default)]
+    pub beside: Option<WindowId>,
+}
+
+impl WindowSpec {
+    /// A window at one rate, with the session's items and keys.
+    pub fn steady(id: WindowId, label: impl Into<String>, op: Op, rate: Rate, start: Offset, planned_end: Option<Offset>) -> Self {
+        Self { id, label: label.into(), op, rate, ramp_to: None, start, planned_end, item_bytes: None, keys: None, beside: None }
+    }
+
+    /// The number that it shares with the window beside it, and with no other.
+    pub fn group(&self) -> WindowId {
+        self.beside.map_or(self.id, |beside| beside.min(self.id))
+    }
 }
 
 /// One second of one window.
@@ -41,8 +66,8 @@ pub struct Second {
     pub start: Offset,
     /// What the window's intents did in it.
     pub counts: Counts,
-    /// Whether the window was open for the whole second and no other window offered anything in it: only such seconds
-    /// may be part of a steady part.
+    /// Whether the window was open for the whole second and no other window, but the one beside it, offered anything in it:
+    /// only such seconds may be part of a steady part.
     pub whole: bool,
 }
 

@@ -1,10 +1,9 @@
 //! The workload: which key and how large an item each intent has. The choice depends on the seed and the intent's index
 //! alone, so it is the same for any number of shards and for either client.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
+use super::keys::Keys;
 use super::op::Op;
 use super::pacer::Intent;
 
@@ -18,54 +17,10 @@ pub const KEY_NAME: &str = "pk";
 pub const PAYLOAD_NAME: &str = "data";
 /// Hexadecimal digits of a key.
 pub const KEY_DIGITS: usize = 16;
+/// A workload has at most this many kinds of items: each keeps its request bodies in memory.
+pub const MOST_KINDS: usize = 64;
 /// Items over which a Zipf distribution is taken when writing.
 const ZIPF_ITEMS: u64 = 100_000;
-
-/// How keys are chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Keys {
-    /// A fresh random key per write, a random seeded item per read: spreads evenly over the hash range.
-    #[default]
-    Uniform,
-    /// Ascending numbers; DynamoDB hashes them, so they spread as well.
-    Sequential,
-    /// One key.
-    Hot,
-    /// Item *n* with probability proportional to `1 / n^s`.
-    Zipf(f64),
-}
-
-impl fmt::Display for Keys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Uniform => f.pad("uniform"),
-            Self::Sequential => f.pad("sequential"),
-            Self::Hot => f.pad("hot"),
-            Self::Zipf(s) => f.pad(&format!("zipf:{s}")),
-        }
-    }
-}
-
-impl FromStr for Keys {
-    type Err = String;
-
-    fn from_str(typed: &str) -> Result<Self, Self::Err> {
-        let wrong = || {
-            format!(
-                "`{typed}` is not a key distribution; type uniform, sequential, hot or zipf:S with S from 0.1 to 5, for example zipf:1.1"
-            )
-        };
-        match typed {
-            "uniform" => Ok(Self::Uniform),
-            "sequential" => Ok(Self::Sequential),
-            "hot" => Ok(Self::Hot),
-            _ => {
-                let s: f64 = typed.strip_prefix("zipf:").and_then(|s| s.parse().ok()).ok_or_else(wrong)?;
-                if (0.1..=5.0).contains(&s) { Ok(Self::Zipf(s)) } else { Err(wrong()) }
-            }
-        }
-    }
-}
 
 /// A partition key value, shown as 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,49 +38,113 @@ impl Key {
     }
 }
 
-/// What is sent for each intent.
+/// Which of a workload's kinds of items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KindId(u8);
+
+impl KindId {
+    /// The kind that a workload always has.
+    pub const FIRST: Self = Self(0);
+
+    /// Its place among the kinds, from 0.
+    pub const fn place(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A kind of item: how large it is and how its key is chosen.
 #[derive(Clone, Debug)]
-pub struct Workload {
+pub struct Kind {
     /// Item size in bytes: names and values.
     pub item_bytes: u32,
     /// How keys are chosen.
     pub keys: Keys,
+    zipf: Option<Arc<[f64]>>,
+}
+
+impl Kind {
+    /// A kind; `item_bytes` is kept within what an item can be.
+    fn new(item_bytes: u32, keys: Keys) -> Self {
+        let zipf = match keys {
+            Keys::Zipf(s) => Some(cumulative_zipf(s, ZIPF_ITEMS)),
+            _ => None,
+        };
+        Self { item_bytes: item_bytes.clamp(SMALLEST_ITEM_BYTES, LARGEST_ITEM_BYTES), keys, zipf }
+    }
+
+    /// Bytes of the payload attribute's value.
+    pub fn payload_bytes(&self) -> usize {
+        payload_bytes(self.item_bytes)
+    }
+}
+
+/// Bytes of the payload attribute's value in an item of this size.
+pub fn payload_bytes(item_bytes: u32) -> usize {
+    item_bytes.clamp(SMALLEST_ITEM_BYTES, LARGEST_ITEM_BYTES) as usize - (SMALLEST_ITEM_BYTES as usize - 1)
+}
+
+/// What is sent for each intent.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The kinds of items; never empty.
+    kinds: Vec<Kind>,
     /// Seed of keys.
     pub seed: u64,
     /// Whether reads are strongly consistent.
     pub consistent_read: bool,
     /// Items that exist to be read.
     pub items: u64,
-    zipf: Option<Arc<[f64]>>,
+    /// The key that `hot` and `zipf` ask for most.
+    hottest: Key,
 }
 
 impl Workload {
-    /// A workload; `item_bytes` is kept within what an item can be.
+    /// A workload with one kind of items.
     pub fn new(item_bytes: u32, keys: Keys, seed: u64, consistent_read: bool, items: u64) -> Self {
-        let items = items.max(1);
-        let zipf = match keys {
-            Keys::Zipf(s) => Some(cumulative_zipf(s, ZIPF_ITEMS)),
-            _ => None,
-        };
-        Self { item_bytes: item_bytes.clamp(SMALLEST_ITEM_BYTES, LARGEST_ITEM_BYTES), keys, seed, consistent_read, items, zipf }
+        Self { kinds: vec![Kind::new(item_bytes, keys)], seed, consistent_read, items: items.max(1), hottest: item_key(seed, 0) }
     }
 
-    /// Bytes of the payload attribute's value.
-    pub fn payload_bytes(&self) -> usize {
-        self.item_bytes as usize - (SMALLEST_ITEM_BYTES as usize - 1)
+    /// The kind of this size and distribution, added if the workload does not have it yet. `None` when it has [`MOST_KINDS`].
+    pub fn kind_of(&mut self, item_bytes: u32, keys: Keys) -> Option<KindId> {
+        if let Some(known) = self.find_kind(item_bytes, keys) {
+            return Some(known);
+        }
+        if self.kinds.len() >= MOST_KINDS {
+            return None;
+        }
+        self.kinds.push(Kind::new(item_bytes, keys));
+        self.find_kind(item_bytes, keys)
+    }
+
+    /// The kind of this size and distribution, `None` if the workload does not have it.
+    pub fn find_kind(&self, item_bytes: u32, keys: Keys) -> Option<KindId> {
+        let item_bytes = item_bytes.clamp(SMALLEST_ITEM_BYTES, LARGEST_ITEM_BYTES);
+        let place = self.kinds.iter().position(|kind| kind.item_bytes == item_bytes && kind.keys == keys)?;
+        u8::try_from(place).ok().map(KindId)
+    }
+
+    /// The kinds, in the order of their ids.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// The kind of this id; the first where there is none such.
+    pub fn kind(&self, id: KindId) -> &Kind {
+        self.kinds.get(id.place()).unwrap_or(&self.kinds[0])
     }
 
     /// The key of an intent.
     pub fn key(&self, intent: &Intent) -> Key {
         let roll = mix(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(intent.index));
-        let item = match (self.keys, intent.op) {
+        let kind = self.kind(intent.kind);
+        let item = match (kind.keys, intent.op) {
             (Keys::Hot, _) => 0,
             (Keys::Sequential, Op::Write) => return Key(intent.index),
             (Keys::Sequential, Op::Read) => intent.index % self.items,
             (Keys::Uniform, Op::Write) => return Key(roll),
             (Keys::Uniform, Op::Read) => roll % self.items,
             (Keys::Zipf(_), op) => {
-                let item = self.zipf.as_ref().map_or(0, |zipf| {
+                let item = kind.zipf.as_ref().map_or(0, |zipf| {
                     let at = (roll >> 11) as f64 / (1_u64 << 53) as f64;
                     zipf.partition_point(|cumulative| *cumulative <= at) as u64
                 });
@@ -135,13 +154,19 @@ impl Workload {
         self.item_key(item)
     }
 
-    /// The key of the seeded item of this number.
+    /// The key of the seeded item of this number, whatever the kind that reads it.
     pub fn item_key(&self, item: u64) -> Key {
-        match self.keys {
-            Keys::Sequential => Key(item),
-            _ => Key(mix(self.seed ^ mix(item ^ 0x5eed_0000_0000_0000))),
-        }
+        item_key(self.seed, item)
     }
+
+    /// Whether a kind's distribution has a key that is asked for most, and this is it.
+    pub fn is_hottest(&self, kind: KindId, key: Key) -> bool {
+        key == self.hottest && matches!(self.kind(kind).keys, Keys::Hot | Keys::Zipf(_))
+    }
+}
+
+fn item_key(seed: u64, item: u64) -> Key {
+    Key(mix(seed ^ mix(item ^ 0x5eed_0000_0000_0000)))
 }
 
 /// A bijection of 64-bit numbers with well-spread output (the finaliser of splitmix64).
@@ -177,7 +202,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn intent(index: u64, op: Op) -> Intent {
-        Intent { index, intended: Offset::ZERO, window: WindowId(0), op, rate: Rate::MIN }
+        Intent { index, intended: Offset::ZERO, window: WindowId(0), op, kind: KindId::FIRST, rate: Rate::MIN }
     }
 
     #[test]
@@ -203,20 +228,29 @@ mod tests {
         let hits = (0..100_000).filter(|i| workload.key(&intent(*i, Op::Write)) == first).count();
         // 1 / H(100,000) = 8.27 %
         assert!((8_000..8_550).contains(&hits), "{hits}");
+        assert!(workload.is_hottest(KindId::FIRST, first) && !workload.is_hottest(KindId::FIRST, workload.item_key(1)));
+        assert!(!Workload::new(1_000, Keys::Uniform, 7, false, 1).is_hottest(KindId::FIRST, first));
     }
 
     #[test]
     fn an_item_has_the_size_asked_for() {
         let workload = Workload::new(1_000, Keys::Uniform, 7, false, 1);
-        assert_eq!(KEY_NAME.len() + KEY_DIGITS + PAYLOAD_NAME.len() + workload.payload_bytes(), 1_000);
+        assert_eq!(KEY_NAME.len() + KEY_DIGITS + PAYLOAD_NAME.len() + workload.kind(KindId::FIRST).payload_bytes(), 1_000);
         assert_eq!(std::str::from_utf8(&Key(0x0123_4567_89ab_cdef).digits()), Ok("0123456789abcdef"));
     }
 
     #[test]
-    fn a_wrong_distribution_is_told_the_right_ones() {
-        for typed in ["zipf", "zipf:9", "zipf:x", "random"] {
-            assert!(typed.parse::<Keys>().expect_err(typed).contains("zipf:1.1"));
-        }
-        assert_eq!("zipf:1.1".parse(), Ok(Keys::Zipf(1.1)));
+    fn each_kind_has_its_size_and_its_keys_and_is_kept_once() {
+        let mut workload = Workload::new(1_000, Keys::Uniform, 7, false, 10);
+        let large = workload.kind_of(4_096, Keys::Hot).expect("room");
+        assert_eq!(workload.kind_of(1_000, Keys::Uniform), Some(KindId::FIRST));
+        assert_eq!(workload.kind_of(4_096, Keys::Hot), Some(large));
+        assert_eq!(workload.kind(large).item_bytes, 4_096);
+        let of = |kind, index| workload.key(&Intent { kind, ..intent(index, Op::Write) });
+        assert_eq!(of(large, 1), of(large, 2));
+        assert_ne!(of(KindId::FIRST, 1), of(KindId::FIRST, 2));
+        let mut full = workload.clone();
+        assert!((0..100).any(|n| full.kind_of(100 + n, Keys::Uniform).is_none()));
+        assert_eq!(full.kinds().len(), MOST_KINDS);
     }
 }

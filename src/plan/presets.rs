@@ -14,19 +14,24 @@ pub struct Preset {
     pub text: &'static str,
 }
 
-const TEXTS: [&str; 6] = [
+const TEXTS: [&str; 11] = [
     include_str!("../../assets/plans/quick.toml"),
     include_str!("../../assets/plans/ceiling.toml"),
-    include_str!("../../assets/plans/reads.toml"),
-    include_str!("../../assets/plans/window-length.toml"),
-    include_str!("../../assets/plans/growth.toml"),
     include_str!("../../assets/plans/hot-key.toml"),
+    include_str!("../../assets/plans/item-size.toml"),
+    include_str!("../../assets/plans/reads.toml"),
+    include_str!("../../assets/plans/reads-edge.toml"),
+    include_str!("../../assets/plans/window-length.toml"),
+    include_str!("../../assets/plans/burst-refill.toml"),
+    include_str!("../../assets/plans/find-ceiling.toml"),
+    include_str!("../../assets/plans/growth.toml"),
+    include_str!("../../assets/plans/study-2019.toml"),
 ];
 
 static PRESETS: LazyLock<Vec<Preset>> =
     LazyLock::new(|| TEXTS.into_iter().filter_map(|text| parse(text, "shipped plan").ok().map(|plan| Preset { plan, text })).collect());
 
-/// The shipped plans, shortest first.
+/// The shipped plans, about the shortest first.
 pub fn presets() -> &'static [Preset] {
     &PRESETS
 }

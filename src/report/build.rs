@@ -5,9 +5,9 @@ use crate::analysis::{self, Assessment, Context, Estimate};
 use crate::load::{self, Latency, Offset, Quantiles, Row, Tally};
 
 use super::document::{
-    BothLatencies, Buckets, Client, Counts, Document, Event, Failure, Figures, Histograms, Latencies, Ledger, PartitionLedger, Plan,
-    PlannedWindow, Runner, SCHEMA, ScheduleError, Session, SessionVerdict, Target, Throttle, Tool, Totals, WarmThroughput, Window,
-    Workload,
+    BothLatencies, Buckets, Claim, Client, Counts, Document, Event, Failure, Figures, Histograms, KeyCounts, Latencies, Ledger,
+    PartitionLedger, Plan, PlannedWindow, Runner, SCHEMA, ScheduleError, Session, SessionVerdict, Target, Throttle, Tool, Totals,
+    UnitsPerS, Window, Workload,
 };
 use super::facts::StopReason;
 use super::finite::Finite;
@@ -99,13 +99,24 @@ fn target(recording: &Recording) -> Target {
         table: facts.table.clone(),
         created_by_session: facts.created_by_session,
         billing_mode: facts.billing_mode.clone(),
-        warm_throughput: facts
-            .warm_throughput
-            .map(|(write_units_per_s, read_units_per_s)| WarmThroughput { write_units_per_s, read_units_per_s }),
+        warm_throughput: facts.warm_throughput.map(UnitsPerS::from),
+        max_units: facts.max_units.map(UnitsPerS::from),
+        claims: recording.claims.iter().map(claim).collect(),
         time_to_active_s: facts.time_to_active_s.into(),
         active_to_first_accepted_s: first_accepted.into(),
         deleted: facts.deleted,
         delete_confirmed_s: facts.delete_confirmed_s.into(),
+    }
+}
+
+fn claim(claim: &super::claim::Claim) -> Claim {
+    Claim {
+        at_s: claim.at.secs().into(),
+        last_s: claim.last.secs().into(),
+        status: claim.status.clone(),
+        warm_throughput: claim.warm_throughput.map(UnitsPerS::from),
+        max_units: claim.max_units.map(UnitsPerS::from),
+        billing_mode: claim.billing_mode.clone(),
     }
 }
 
@@ -116,6 +127,7 @@ fn workload(recording: &Recording) -> Workload {
         item_bytes: facts.item_bytes,
         keys: facts.keys.clone(),
         consistent_read: facts.consistent_read,
+        items: facts.items,
         timeout_s: facts.timeout_s.into(),
         max_in_flight: facts.max_in_flight,
         shards: facts.shards,
@@ -133,8 +145,13 @@ fn plan(facts: &super::facts::PlanFacts) -> Plan {
                 label: w.label.clone(),
                 op: w.op,
                 offered_per_s: w.offered_per_s.per_s().into(),
+                offered_to_per_s: w.offered_to_per_s.map(load::Rate::per_s).into(),
+                read_share: w.read_share.into(),
                 duration_s: w.duration_s.into(),
                 pause_s: w.pause_s.into(),
+                item_bytes: w.item_bytes,
+                keys: w.keys.map(|keys| keys.to_string()),
+                until: w.until.clone(),
             })
             .collect(),
         windows_done: facts.next,
@@ -168,9 +185,18 @@ fn window(window: &load::Window, recording: &Recording) -> Window {
         label: window.spec.label.clone(),
         op: window.spec.op,
         offered_per_s: if window.is_adjusting() { Finite::NULL } else { window.spec.rate.per_s().into() },
+        offered_to_per_s: window.spec.ramp_to.map(load::Rate::per_s).into(),
+        beside: window.spec.beside.map(|beside| beside.0),
+        item_bytes: window.spec.item_bytes,
+        keys: window.spec.keys.map(|keys| keys.to_string()),
         start_s: window.spec.start.secs().into(),
         duration_s: window.duration(recording.load.at).as_secs_f64().into(),
         counts: counts(&window.counts),
+        consumed_units: window.counts.consumed.as_f64().into(),
+        hottest_key: {
+            let (accepted, throttled) = (window.counts.hottest_accepted, window.counts.hottest_throttled);
+            (accepted + throttled > 0).then_some(KeyCounts { accepted, throttled })
+        },
         accepted_per_s: shown.accepted_per_s.into(),
         sustained_per_s: shown.sustained.map(|e| e.per_s).into(),
         sustained_ci95_per_s: interval(shown.sustained),

@@ -82,13 +82,17 @@ pub fn csv_buckets(document: &Document) -> String {
     written(&BUCKETS, (0..b.start_s.len()).map(row))
 }
 
-const WINDOWS: [&str; 24] = [
+const WINDOWS: [&str; 29] = [
     "source",
     "session",
     "window",
     "label",
     "op",
+    "beside_window",
+    "item_bytes",
+    "keys",
     "offered_per_s",
+    "offered_to_per_s",
     "start_s",
     "duration_s",
     "offered",
@@ -99,6 +103,7 @@ const WINDOWS: [&str; 24] = [
     "timed_out",
     "shed",
     "in_flight",
+    "consumed_units",
     "accepted_per_s",
     "sustained_per_s",
     "sustained_ci95_low_per_s",
@@ -138,14 +143,27 @@ fn window_row(document: &Document, window: &Window) -> Vec<String> {
         (u64::from(window.index) + 1).to_string(),
         text(&window.label),
         window.op.to_string(),
+        window.beside.map_or(String::new(), |index| (u64::from(index) + 1).to_string()),
+        window.item_bytes.unwrap_or(document.workload.item_bytes).to_string(),
+        text(window.keys.as_ref().unwrap_or(&document.workload.keys)),
         figure(window.offered_per_s),
+        figure(window.offered_to_per_s),
         figure(window.start_s),
         figure(window.duration_s),
     ];
     row.extend([c.offered, c.sent, c.accepted, c.throttled, c.failed, c.timed_out, c.shed, c.in_flight].map(|n| n.to_string()));
     row.extend(
-        [window.accepted_per_s, window.sustained_per_s, low, high, window.steady_from_s, window.burst_units, window.first_throttle_s]
-            .map(figure),
+        [
+            window.consumed_units,
+            window.accepted_per_s,
+            window.sustained_per_s,
+            low,
+            high,
+            window.steady_from_s,
+            window.burst_units,
+            window.first_throttle_s,
+        ]
+        .map(figure),
     );
     row.push(window.verdict.name().to_owned());
     for both in [&window.latency_ms.accepted, &window.latency_ms.throttled] {

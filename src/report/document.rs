@@ -1,6 +1,10 @@
 //! The session document, `throttlescope.session/1`: the shape of the file that a session leaves. Units are in the field
 //! names, and null stands where there is no data. The JSON Schema is `assets/session.schema.json`.
 
+mod plan;
+
+pub use plan::{Claim, KeyCounts, Plan, PlannedWindow, UnitsPerS};
+
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Caveat, VerdictKind};
@@ -99,7 +103,13 @@ pub struct Target {
     /// `on-demand` or `provisioned:W,R`.
     pub billing_mode: String,
     /// As the service stated it.
-    pub warm_throughput: Option<WarmThroughput>,
+    pub warm_throughput: Option<UnitsPerS>,
+    /// OnDemandThroughput maximums as the service stated them, null where there are none.
+    #[serde(default)]
+    pub max_units: Option<UnitsPerS>,
+    /// What DescribeTable said, from the first answer to the last.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
     /// CreateTable call to the first DescribeTable that said ACTIVE, seconds.
     pub time_to_active_s: Finite,
     /// First ACTIVE to the first accepted request, seconds.
@@ -108,15 +118,6 @@ pub struct Target {
     pub deleted: bool,
     /// DeleteTable call to the first answer that said the table is gone, seconds; null until confirmed.
     pub delete_confirmed_s: Finite,
-}
-
-/// WarmThroughput.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WarmThroughput {
-    /// Write units/s.
-    pub write_units_per_s: u64,
-    /// Read units/s.
-    pub read_units_per_s: u64,
 }
 
 /// What the load consisted of.
@@ -130,6 +131,9 @@ pub struct Workload {
     pub keys: String,
     /// Whether reads were strongly consistent.
     pub consistent_read: bool,
+    /// Items seeded for reads, where any were to be.
+    #[serde(default)]
+    pub items: Option<u64>,
     /// Request timeout, seconds.
     pub timeout_s: Finite,
     /// In-flight cap.
@@ -138,32 +142,6 @@ pub struct Workload {
     pub shards: u32,
     /// Seed of keys.
     pub seed: u64,
-}
-
-/// The plan.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
-    /// Its name.
-    pub name: String,
-    /// Its windows.
-    pub windows: Vec<PlannedWindow>,
-    /// Windows of it that have ended.
-    pub windows_done: u32,
-}
-
-/// A window as planned.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PlannedWindow {
-    /// Its name.
-    pub label: String,
-    /// Its operation.
-    pub op: Op,
-    /// Its offered rate, operations/s.
-    pub offered_per_s: Finite,
-    /// Its length, seconds.
-    pub duration_s: Finite,
-    /// Pause before it, seconds.
-    pub pause_s: Finite,
 }
 
 /// A ledger: `offered = accepted + throttled + failed + timed_out + shed + in_flight`, `sent = offered - shed`.
@@ -230,8 +208,20 @@ pub struct Window {
     pub label: String,
     /// Its operation.
     pub op: Op,
-    /// Its offered rate, operations/s; null where it consists of several.
+    /// Its offered rate, operations/s; of a ramp, the rate it starts with; null where it consists of several.
     pub offered_per_s: Finite,
+    /// The rate it ends with, of a ramp.
+    #[serde(default)]
+    pub offered_to_per_s: Finite,
+    /// Index of the window that offered the other part of mixed load at the same time.
+    #[serde(default)]
+    pub beside: Option<u32>,
+    /// Item size where it is the window's own, bytes; else the workload's.
+    #[serde(default)]
+    pub item_bytes: Option<u32>,
+    /// Key distribution where it is the window's own; else the workload's.
+    #[serde(default)]
+    pub keys: Option<String>,
     /// Its start, seconds from the session's.
     pub start_s: Finite,
     /// Its length, or what has passed of it, seconds.
@@ -239,6 +229,12 @@ pub struct Window {
     /// Its ledger.
     #[serde(flatten)]
     pub counts: Counts,
+    /// Capacity the service said was consumed, units.
+    #[serde(default)]
+    pub consumed_units: Finite,
+    /// Outcomes on the key that was asked for most, null where the key distribution has no such key.
+    #[serde(default)]
+    pub hottest_key: Option<KeyCounts>,
     /// Mean accepted rate over all of it, requests/s.
     pub accepted_per_s: Finite,
     /// Saturated ceiling, requests/s.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::load::{Bucket, Offset, Setpoint, WindowId, WindowSpec};
 
+use super::claim::Claim;
 use super::facts::{Cost, Event, Phase, PlanFacts, SessionFacts, StopReason, TargetFacts, TargetLedger, WorkloadFacts};
 use super::host::Host;
 
@@ -23,6 +24,8 @@ pub enum Entry {
     },
     /// The target, each time something about it becomes known. Written *before* a resource is created, too.
     Target(TargetFacts),
+    /// What DescribeTable said of the table.
+    Claim(Claim),
     /// This machine and its way to the endpoint, each time more of it becomes known.
     Host(Host),
     /// The phase changed.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::load::{Offset, Op, Rate};
+use crate::load::{Keys, Offset, Op, Rate};
 
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -178,6 +178,12 @@ pub struct TargetFacts {
     pub billing_mode: String,
     /// WarmThroughput as the service states it: write and read units/s.
     pub warm_throughput: Option<(u64, u64)>,
+    /// OnDemandThroughput as the service states it: most write and read units/s.
+    #[serde(default)]
+    pub max_units: Option<(u64, u64)>,
+    /// Items written so far by seeding, and how many it will be, while it goes on.
+    #[serde(default)]
+    pub seeded: Option<(u64, u64)>,
     /// When CreateTable was called.
     pub create_called: Option<Offset>,
     /// CreateTable call to the first DescribeTable that said ACTIVE, seconds.
@@ -201,6 +207,9 @@ pub struct WorkloadFacts {
     pub keys: String,
     /// Whether reads are strongly consistent.
     pub consistent_read: bool,
+    /// Items seeded for reads.
+    #[serde(default)]
+    pub items: Option<u64>,
     /// Request timeout, seconds.
     pub timeout_s: f64,
     /// In-flight cap over all shards.
@@ -222,8 +231,11 @@ pub struct PlanFacts {
     pub windows: Vec<PlannedWindow>,
     /// Which window runs, counted from 0; the number of windows when it has ended.
     pub next: u32,
-    /// When its last window ends.
+    /// When its last window ends at the latest; `None` while a search may add windows.
     pub ends: Option<Offset>,
+    /// Whether a search decides on further windows.
+    #[serde(default)]
+    pub searches: bool,
 }
 
 /// One window of a plan.
@@ -233,12 +245,27 @@ pub struct PlannedWindow {
     pub label: String,
     /// Its operation.
     pub op: Op,
-    /// Its offered rate.
+    /// Its offered rate; of a ramp, the rate it starts with.
     pub offered_per_s: Rate,
-    /// Its length, seconds.
+    /// Its length, or the longest it may take, seconds.
     pub duration_s: f64,
     /// Pause before it, seconds.
     pub pause_s: f64,
+    /// The rate it ends with, of a ramp.
+    #[serde(default)]
+    pub offered_to_per_s: Option<Rate>,
+    /// Share of reads, of mixed load.
+    #[serde(default)]
+    pub read_share: Option<f64>,
+    /// Item size where the plan says it, bytes.
+    #[serde(default)]
+    pub item_bytes: Option<u32>,
+    /// Key distribution where the plan says it.
+    #[serde(default)]
+    pub keys: Option<Keys>,
+    /// What ends it before its time, as plans write it.
+    #[serde(default)]
+    pub until: Option<String>,
 }
 
 /// Money, from consumed units and the price table.

@@ -114,6 +114,7 @@ fn time_of(entry: &Entry) -> Option<Offset> {
         Entry::Close { end, .. } => Some(*end),
         Entry::Bucket(bucket) => Some(bucket.start.plus(BUCKET)),
         Entry::Event(event) => Some(event.at),
+        Entry::Claim(claim) => Some(claim.last),
         Entry::Session { .. }
         | Entry::Target(_)
         | Entry::Host(_)

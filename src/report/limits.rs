@@ -117,6 +117,12 @@ fn operations(document: &Document) -> &'static str {
 fn scope(document: &Document) -> Vec<(&'static str, String)> {
     let mut rows: Vec<(&'static str, String)> = sheet::when(document).into_iter().map(|fact| (fact.name, fact.text)).collect();
     rows.retain(|(name, _)| *name != "Session");
+    rows.extend(
+        sheet::environment(document)
+            .into_iter()
+            .filter(|fact| matches!(fact.name, "WarmThroughput" | "Configured maximum"))
+            .map(|fact| (fact.name, fact.text)),
+    );
     let age = match (document.target.created_by_session, document.target.table.is_empty()) {
         (true, _) => "created for this measurement",
         (false, false) => "existed before this measurement",

@@ -16,6 +16,7 @@ pub fn markdown(document: &Document) -> String {
     verdict(document, &mut page);
     windows(document, &mut page);
     page.table(2, &sheet::steps(document));
+    page.table(2, &sheet::claims(document));
     throttling(document, &mut page);
     page.table(2, &sheet::failures(document));
     page.heading(2, "Method");
@@ -64,6 +65,7 @@ fn throttling(document: &Document, page: &mut Page) {
     if let Some(sentence) = sheet::monitor_in_words(document) {
         page.paragraph(&escape(&sentence));
     }
+    page.table(3, &sheet::hottest_keys(document));
     page.table(3, &sheet::contrast(document));
     if let Some(sentence) = sheet::contrast_in_words(document) {
         page.paragraph(&escape(&sentence));

@@ -1,6 +1,7 @@
 //! The session document and its renderings. Imports `load` and `analysis`.
 
 mod build;
+pub mod claim;
 mod clean;
 mod csv;
 pub mod document;
@@ -21,6 +22,7 @@ pub mod text;
 pub mod write;
 
 pub use build::{context, document};
+pub use claim::Claim;
 pub use clean::{clean, clean_ascii};
 pub use csv::{csv_buckets, csv_windows};
 pub use document::{Document, SCHEMA};

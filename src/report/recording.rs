@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::analysis::SessionAssessment;
 use crate::load::{History, Offset, Snapshot, Tick};
 
+use super::claim::{self, Claim};
 use super::entry::Entry;
 use super::facts::{Cost, Event, Phase, PlanFacts, SessionFacts, StopReason, TargetFacts, TargetLedger, WorkloadFacts};
 use super::host::Host;
@@ -22,6 +23,8 @@ pub struct Recording {
     pub workload: WorkloadFacts,
     /// The table and its endpoint.
     pub target: TargetFacts,
+    /// What DescribeTable said of the table, in order.
+    pub claims: Arc<Vec<Claim>>,
     /// This machine and its way to the endpoint, once looked at.
     pub host: Option<Host>,
     /// Where the session stands.
@@ -68,6 +71,7 @@ impl Recorder {
                 now.workload = workload.clone();
             }
             Entry::Target(target) => now.target = target.clone(),
+            Entry::Claim(one) => claim::add(Arc::make_mut(&mut now.claims), one),
             Entry::Host(host) => now.host = Some(host.clone()),
             Entry::Phase { at, phase } => {
                 now.phase = *phase;

@@ -8,21 +8,28 @@ use aws_sdk_dynamodb::types::{AttributeValue, ConsumedCapacity, ReturnConsumedCa
 
 use super::error::{self, Place};
 use crate::load::workload::{KEY_NAME, PAYLOAD_NAME};
-use crate::load::{Failure, Key, Lane, Op, Outcome, Request, Units, Workload};
+use crate::load::{Failure, Key, KindId, Lane, Op, Outcome, Request, Units, Workload};
 
 /// What all requests have in common.
 #[derive(Debug)]
 pub(super) struct Template {
     table: String,
-    payload: AttributeValue,
+    /// By the kind of the item.
+    payloads: Vec<AttributeValue>,
     consistent_read: bool,
 }
 
 impl Template {
     /// The payload is the same for all items, and the same as `wire` sends.
     pub(super) fn new(table: &str, workload: &Workload) -> Self {
-        let filler: String = ('a'..='z').cycle().take(workload.payload_bytes()).collect();
-        Self { table: table.to_owned(), payload: AttributeValue::S(filler), consistent_read: workload.consistent_read }
+        let payload = |bytes| AttributeValue::S(('a'..='z').cycle().take(bytes).collect());
+        let payloads = workload.kinds().iter().map(|kind| payload(kind.payload_bytes())).collect();
+        Self { table: table.to_owned(), payloads, consistent_read: workload.consistent_read }
+    }
+
+    fn payload(&self, kind: KindId) -> AttributeValue {
+        // The workload that the template was made of always has a first kind.
+        self.payloads.get(kind.place()).unwrap_or(&self.payloads[0]).clone()
     }
 }
 
@@ -45,7 +52,7 @@ impl SdkLane {
             .put_item()
             .table_name(&self.template.table)
             .item(KEY_NAME, key(request.key))
-            .item(PAYLOAD_NAME, self.template.payload.clone())
+            .item(PAYLOAD_NAME, self.template.payload(request.kind))
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
         request.mark_sent();
         match call.send().await {
@@ -102,7 +109,8 @@ mod tests {
     #[test]
     fn an_item_is_the_one_that_was_asked_for() {
         let template = Template::new("t", &Workload::new(1_000, Keys::Uniform, 1, false, 10));
-        let payload = template.payload.as_s().expect("text");
+        let payload = template.payload(KindId::FIRST);
+        let payload = payload.as_s().expect("text");
         assert_eq!(KEY_NAME.len() + 16 + PAYLOAD_NAME.len() + payload.len(), 1_000);
         assert!(payload.starts_with("abcdefghijklmnopqrstuvwxyzabc"));
         assert_eq!(key(Key(0xabc)), AttributeValue::S("0000000000000abc".to_owned()));

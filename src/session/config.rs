@@ -157,3 +157,11 @@ pub struct SessionConfig {
     #[cfg(debug_assertions)]
     pub panic_after: Option<Duration>,
 }
+
+impl SessionConfig {
+    /// Size of the items that are seeded, bytes: that of the reads.
+    pub fn seeded_bytes(&self) -> u32 {
+        let planned = if let Start::Plan(plan) = &self.start { plan.seeded_bytes() } else { None };
+        planned.unwrap_or(self.item_bytes)
+    }
+}

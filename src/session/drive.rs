@@ -26,14 +26,16 @@ const MOST_WARMED: u32 = 512;
 /// So many beats without a word from any shard: the session is stuck.
 const SILENT_BEATS: u32 = 50;
 /// Waiting for the shards' end, beyond the request timeout.
-const DRAIN_MARGIN: Duration = Duration::from_secs(2);
+pub(super) const DRAIN_MARGIN: Duration = Duration::from_secs(2);
 
 /// The load engine and what is known of its shards.
-struct Driven {
-    engine: Engine,
+pub(super) struct Driven {
+    pub(super) engine: Engine,
     reports: mpsc::Receiver<Report>,
     merger: Merger,
-    steering: Steering,
+    pub(super) steering: Steering,
+    /// A search is to decide on its next window, at the latest by then.
+    pub(super) search_by: Option<Instant>,
     applied: Option<Setpoint>,
     ended: u32,
     exhausted: u32,
@@ -64,7 +66,7 @@ impl Session {
             timeout: self.config.timeout,
             late_limit: self.config.late_limit,
             max_ops: self.config.guards.max_ops,
-            workload: self.workload(),
+            workload: self.kinds.workload().clone(),
             waited: crate::doctor::waited_nanos,
         };
         let table = self.scribe.target.table.clone();
@@ -83,7 +85,8 @@ impl Session {
         let rate = self.first_rate();
         let mut driven = Driven {
             merger: Merger::new((0..engine.shards()).map(RunnerId), self.clock.now()),
-            steering: Steering::new(self.config.op, rate),
+            steering: Steering::new(self.config.op, rate, self.kinds.clone()),
+            search_by: None,
             applied: None,
             ended: 0,
             exhausted: 0,
@@ -139,6 +142,7 @@ impl Session {
         self.carry_out(driven, steps)?;
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut claims = self.watch_claims();
         loop {
             let edge = driven.steering.next_edge().map(|edge| self.clock.instant(edge));
             tokio::select! {
@@ -146,11 +150,13 @@ impl Session {
                 // Reports come last: with many shards there is always one, and none of the others may wait for it.
                 command = self.desk.commands.recv() => self.take_command(driven, command)?,
                 () = sleep_until(edge.unwrap_or_else(Instant::now)), if edge.is_some() => {}
+                Some(table) = claims.recv() => self.claim(&table),
                 _ = beat.tick() => self.on_beat(driven)?,
                 report = driven.reports.recv() => self.take_report(driven, report)?,
             }
             let steps = driven.steering.advance(self.clock.now());
             self.carry_out(driven, steps)?;
+            self.decide_search(driven)?;
         }
     }
 
@@ -175,7 +181,11 @@ impl Session {
     fn take_report(&mut self, driven: &mut Driven, report: Option<Report>) -> Result<(), Stopped> {
         driven.silent = 0;
         match report {
-            Some(Report::Tick(tick)) => self.take_tick(driven, tick),
+            Some(Report::Tick(tick)) => {
+                if self.take_tick(driven, tick) {
+                    self.end_if_shown(driven)?;
+                }
+            }
             Some(Report::Warmed { failed, .. }) => {
                 driven.warming = driven.warming.saturating_sub(1);
                 if let Some((count, why)) = failed {
@@ -205,7 +215,8 @@ impl Session {
         Ok(())
     }
 
-    fn take_tick(&mut self, driven: &mut Driven, tick: Tick) {
+    /// Takes a tick; whether a second became complete with it.
+    fn take_tick(&mut self, driven: &mut Driven, tick: Tick) -> bool {
         let newer = |setpoint: &Setpoint| driven.applied.is_none_or(|known| known.rate != setpoint.rate && known.at <= setpoint.at);
         if let Some(setpoint) = tick.applied.filter(newer) {
             if driven.applied.is_some() || setpoint.rate.is_some() {
@@ -218,9 +229,12 @@ impl Session {
         }
         self.scribe.glance(&tick);
         driven.merger.absorb(tick);
+        let mut counted = false;
         while let Some(bucket) = driven.merger.pop() {
             self.second(bucket);
+            counted = true;
         }
+        counted
     }
 
     fn second(&mut self, bucket: crate::load::Bucket) {
@@ -271,12 +285,12 @@ impl Session {
         Ok(())
     }
 
-    fn carry_out(&mut self, driven: &mut Driven, steps: Vec<Step>) -> Result<(), Stopped> {
+    pub(super) fn carry_out(&mut self, driven: &mut Driven, steps: Vec<Step>) -> Result<(), Stopped> {
         for step in steps {
             match step {
                 Step::Schedule { start, load } => {
                     if let Some(load) = load {
-                        driven.warm(load.rate, self.config.max_in_flight);
+                        driven.warm(load.peak(), self.config.max_in_flight);
                     }
                     driven.engine.schedule(start, load);
                 }
@@ -288,6 +302,7 @@ impl Session {
                 Step::Open(spec) => self.scribe.apply(&Entry::Open(spec)),
                 Step::Close { window, end } => self.scribe.apply(&Entry::Close { window, end }),
                 Step::Plan(facts) => self.scribe.apply(&Entry::Plan(facts)),
+                Step::Search => self.ask_search(driven),
                 Step::PlanEnded if self.config.ends_with_plan => return self.stop(StopReason::Completed),
                 Step::PlanEnded => {
                     self.scribe.event(EventKind::Note, "the plan has ended");
@@ -339,7 +354,9 @@ impl Session {
         while driven.ended < driven.engine.shards() {
             tokio::select! {
                 report = timeout_at(bound, driven.reports.recv()) => match report {
-                    Ok(Some(Report::Tick(tick))) => self.take_tick(&mut driven, tick),
+                    Ok(Some(Report::Tick(tick))) => {
+                        self.take_tick(&mut driven, tick);
+                    }
                     Ok(Some(Report::Ended { runner, in_flight, fault })) => {
                         driven.ended += 1;
                         driven.merger.forget(runner);

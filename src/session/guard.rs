@@ -20,12 +20,11 @@ pub(super) fn cost(recording: &Recording, price: Option<Price>, seed_units: f64)
 /// What a plan may cost at most, seeding included; `None` where the price is not known.
 pub fn worst_case(plan: &Plan, config: &SessionConfig) -> Option<f64> {
     let price = config.price?;
-    let bytes = config.item_bytes;
-    let seeding = if plan.reads() { config.items } else { 0 };
-    Some(
-        worst_case_usd(plan.operations_of(Op::Write) + seeding, Op::Write, bytes, config.consistent_read, price)
-            + worst_case_usd(plan.operations_of(Op::Read), Op::Read, bytes, config.consistent_read, price),
-    )
+    let consistent = plan.consistent_read.unwrap_or(config.consistent_read);
+    let of = |operations, op, bytes| worst_case_usd(operations, op, bytes, consistent, price);
+    let seeding = if plan.reads() { of(config.items, Op::Write, plan.seeded_bytes().unwrap_or(config.item_bytes)) } else { 0.0 };
+    let demands = plan.demands();
+    Some(seeding + demands.iter().map(|d| of(d.operations, d.op, d.item_bytes.unwrap_or(config.item_bytes))).sum::<f64>())
 }
 
 /// Whether the guards allow a plan. The error names the flag that does.
@@ -35,8 +34,9 @@ pub fn affordable(plan: &Plan, config: &SessionConfig) -> Result<(), String> {
         && plan.operations() > most
     {
         return Err(format!(
-            "plan {} offers {} operations, above --max-ops {most}; type --max-ops {} to allow it",
+            "plan {} offers {}{} operations, above --max-ops {most}; type --max-ops {} to allow it",
             plan.name,
+            if plan.is_exact() { "" } else { "up to " },
             plan.operations(),
             plan.operations()
         ));
@@ -46,7 +46,7 @@ pub fn affordable(plan: &Plan, config: &SessionConfig) -> Result<(), String> {
     {
         let needed = show_span(plan.duration() + std::time::Duration::from_secs(300));
         return Err(format!(
-            "plan {} takes {}, longer than --max-duration {}; type --max-duration {needed} to allow it",
+            "plan {} takes up to {}, longer than --max-duration {}; type --max-duration {needed} to allow it",
             plan.name,
             show_span(plan.duration()),
             show_span(longest)
@@ -69,7 +69,7 @@ pub fn affordable(plan: &Plan, config: &SessionConfig) -> Result<(), String> {
 /// Whether the guards allow seeding what a session may read. The error names the flag that does.
 pub fn seeding_affordable(config: &SessionConfig) -> Result<(), String> {
     let (Some(most), Some(price)) = (config.guards.max_cost, config.price) else { return Ok(()) };
-    let cost = worst_case_usd(config.items, Op::Write, config.item_bytes, false, price);
+    let cost = worst_case_usd(config.items, Op::Write, config.seeded_bytes(), false, price);
     if cost > most {
         let needed = (cost * 1.01 * 100.0).ceil() / 100.0;
         return Err(format!(
@@ -89,12 +89,15 @@ pub(super) fn tripped(recording: &Recording, config: &SessionConfig, now: Offset
         return Some(format!("--max-duration {}", show_span(longest)));
     }
     let (most, spent, price) = (guards.max_cost?, recording.cost.usd?, config.price?);
-    let op = recording.load.current().map_or(config.op, |window| window.spec.op);
     // Spending is known with each second; until then two seconds at the rate in force may have been sent.
     // What timed out or failed on the way may have been served all the same, and is billed then.
     let lost = recording.load.failures.iter().filter(|tally| tally.what.kind.in_transport()).map(|tally| tally.count).sum::<u64>()
         + recording.load.totals.timed_out;
     let unseen = f64::from(recording.load.live.in_flight) + recording.load.rate().map_or(0.0, |rate| rate.per_s() * 2.0) + lost as f64;
-    let unseen = unseen * units_per_request(op, config.item_bytes, config.consistent_read) / 1e6 * price.of(op);
+    // Of mixed load the dearer part is assumed.
+    let open = recording.load.windows.iter().rev().take_while(|window| window.end.is_none());
+    let each = |op, bytes| units_per_request(op, bytes, config.consistent_read) / 1e6 * price.of(op);
+    let dearest = open.map(|w| each(w.spec.op, w.spec.item_bytes.unwrap_or(config.item_bytes))).reduce(f64::max);
+    let unseen = unseen * dearest.unwrap_or_else(|| each(config.op, config.item_bytes));
     (spent + unseen >= most).then(|| format!("--max-cost {most}"))
 }

@@ -1,5 +1,6 @@
 //! One measurement, from provisioning to teardown.
 
+mod claims;
 pub mod config;
 mod drive;
 #[cfg(debug_assertions)]
@@ -7,10 +8,12 @@ mod fault;
 pub mod guard;
 mod host;
 mod journal;
+mod kinds;
 mod ledger;
 mod provision;
 pub mod remote;
 mod scribe;
+mod search;
 mod signals;
 mod steering;
 mod supervisor;

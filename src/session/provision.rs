@@ -1,5 +1,6 @@
 //! Provisioning: the simulated endpoint, access, the table, its items.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -10,8 +11,8 @@ use super::config::{TableChoice, TargetChoice};
 use super::ledger;
 use super::supervisor::{Session, Stopped};
 use crate::analysis::cost::units_per_request;
+use crate::load::Op;
 use crate::load::outcome::mask_accounts;
-use crate::load::{Op, Workload};
 use crate::report::{EventKind, Phase, TargetKind};
 use crate::table::{Access, Control, TableSpec};
 use crate::wire::{Endpoint, Identities, Identity};
@@ -128,8 +129,10 @@ impl Session {
             target.time_to_active_s = Some(activated.took.as_secs_f64());
             target.active = Some(called.plus(activated.took));
             target.warm_throughput = activated.table.warm_throughput;
+            target.max_units = activated.table.max_units;
             target.billing_mode.clone_from(&activated.table.billing);
         });
+        self.claim(&activated.table);
         self.scribe.event(EventKind::Note, format!("table ACTIVE after {:.1} s", activated.took.as_secs_f64()));
         Ok(())
     }
@@ -160,20 +163,31 @@ impl Session {
         }
         self.scribe.target(|target| {
             target.warm_throughput = table.warm_throughput;
+            target.max_units = table.max_units;
             target.billing_mode.clone_from(&table.billing);
         });
+        self.claim(&table);
         Ok(())
     }
 
     async fn seed(&mut self, control: &Control, table: &str) -> Result<(), Stopped> {
         self.scribe.phase(Phase::Seeding);
-        let workload = self.workload();
+        let workload = self.kinds.workload().clone();
+        let (items, bytes) = (workload.items, self.config.seeded_bytes());
         // Until the service says what it took, and if it never does: the most it can be.
-        self.seed_units = workload.items as f64 * units_per_request(Op::Write, workload.item_bytes, false);
-        let seeding = control.seed(table, &workload);
-        let seeded = self.wait_for(seeding).await?;
+        self.seed_units = items as f64 * units_per_request(Op::Write, bytes, false);
+        let written = Cell::new(0);
+        let seeding = control.seed(table, &workload, bytes, |so_far| written.set(so_far));
+        let shown = |session: &mut Self| {
+            let progress = Some((written.get(), items));
+            if session.scribe.target.seeded != progress {
+                session.scribe.target(|target| target.seeded = progress);
+            }
+        };
+        let seeded = self.wait_and(seeding, shown).await?;
         let seeded = self.or_fail(seeded)?;
         self.seed_units = seeded.units;
+        self.scribe.target(|target| target.seeded = Some((seeded.written, items)));
         self.seeded = true;
         if let Some(address) = self.server.as_ref().map(embedded::Server::addr) {
             let counted = ledger::ask(address, table).await;
@@ -182,12 +196,6 @@ impl Session {
         }
         self.scribe.event(EventKind::Note, format!("{} items seeded, {} units", seeded.written, seeded.units));
         Ok(())
-    }
-
-    /// What is sent for each intent.
-    pub(super) fn workload(&self) -> Workload {
-        let config = &self.config;
-        Workload::new(config.item_bytes, config.keys, config.seed, config.consistent_read, config.items)
     }
 
     /// Credentials for the data plane, and as they are now; those that expire are looked up again while the session runs.

@@ -12,6 +12,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::config::{SessionConfig, Start, TableChoice};
 use super::guard::affordable;
 use super::journal::Journal;
+use super::kinds::Kinds;
 use super::remote::{Command, Desk};
 use super::scribe::Scribe;
 use crate::embedded;
@@ -73,6 +74,8 @@ pub(super) struct Early {
 /// One running session.
 pub(super) struct Session {
     pub(super) config: SessionConfig,
+    /// What it can send.
+    pub(super) kinds: Kinds,
     pub(super) clock: Clock,
     pub(super) desk: Desk,
     pub(super) scribe: Scribe,
@@ -97,6 +100,7 @@ pub(super) struct Session {
 pub async fn run(config: SessionConfig, clock: Clock, desk: Desk) -> Outcome {
     let scribe = Scribe::new(clock, desk.recordings.clone());
     let mut session = Session {
+        kinds: Kinds::of_session(&config),
         config,
         clock,
         desk,
@@ -140,6 +144,7 @@ impl Session {
             item_bytes: config.item_bytes,
             keys: config.keys.to_string(),
             consistent_read: config.consistent_read,
+            items: Some(config.items),
             timeout_s: config.timeout.as_secs_f64(),
             max_in_flight: config.max_in_flight,
             shards: config.shards,
@@ -208,6 +213,11 @@ impl Session {
 
     /// Waits for something while commands are taken and the screen is kept up to date.
     pub(super) async fn wait_for<T>(&mut self, future: impl Future<Output = T>) -> Result<T, Stopped> {
+        self.wait_and(future, |_| {}).await
+    }
+
+    /// The same, and does something each time the screen is brought up to date.
+    pub(super) async fn wait_and<T>(&mut self, future: impl Future<Output = T>, mut also: impl FnMut(&mut Self)) -> Result<T, Stopped> {
         let mut future = Box::pin(future);
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -215,7 +225,10 @@ impl Session {
             tokio::select! {
                 done = &mut future => return Ok(done),
                 command = self.desk.commands.recv() => self.take_early(command)?,
-                _ = beat.tick() => self.scribe.publish(),
+                _ = beat.tick() => {
+                    also(self);
+                    self.scribe.publish();
+                }
             }
             if let Some(limit) = self.config.guards.max_duration
                 && self.scribe.now().since(crate::load::Offset::ZERO) > limit
@@ -298,11 +311,17 @@ impl Session {
         if plan.reads() && self.creates_table() && self.seeding_is_past && !self.seeded {
             return Some(format!("plan {} reads, and no items were seeded; {again}", plan.name));
         }
-        if plan.keys.as_ref().is_some_and(|keys| *keys != self.config.keys.to_string()) {
-            return Some(format!("plan {} needs other keys than this session's {}; {again}", plan.name, self.config.keys));
+        if plan.windows.iter().any(|window| self.kinds.of(plan, window).is_none()) {
+            return Some(format!("plan {} needs other items or keys than this session can send; {again}", plan.name));
         }
-        if plan.item_bytes.is_some_and(|bytes| bytes != self.config.item_bytes) {
-            return Some(format!("plan {} needs other items than this session's of {} bytes; {again}", plan.name, self.config.item_bytes));
+        if plan.reads() && self.creates_table() {
+            let other = |wanted: bool| wanted.then(|| format!("plan {} reads other items than this session has; {again}", plan.name));
+            let fits = plan.items.is_none_or(|items| items == self.config.items)
+                && plan.seeded_bytes().is_none_or(|bytes| bytes == self.config.seeded_bytes())
+                && plan.consistent_read.is_none_or(|consistent| consistent == self.config.consistent_read);
+            if let Some(why) = other(!fits) {
+                return Some(why);
+            }
         }
         affordable(plan, &self.config).err()
     }

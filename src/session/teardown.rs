@@ -21,6 +21,7 @@ impl Session {
         if let Some(address) = self.server.as_ref().map(crate::embedded::Server::addr) {
             self.ask_ledger(address, &table).await;
         }
+        self.claim_last().await;
         let left_behind = self.delete(&table).await;
         if let Some(server) = self.server.take() {
             server.stop();

@@ -39,6 +39,8 @@ pub struct Described {
     pub status: String,
     /// WarmThroughput: write and read units/s.
     pub warm_throughput: Option<(u64, u64)>,
+    /// OnDemandThroughput: most write and read units/s; `None` where there is no maximum.
+    pub max_units: Option<(u64, u64)>,
     /// `on-demand` or `provisioned:W,R`.
     pub billing: String,
     /// Partition key attribute, and whether there is a sort key.
@@ -187,6 +189,9 @@ fn may_pass(error: &TableError) -> bool {
 fn described(table: &TableDescription) -> Described {
     let units = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
     let warm = table.warm_throughput().and_then(|warm| Some((units(warm.write_units_per_second())?, units(warm.read_units_per_second())?)));
+    // -1, and nothing, stand for no maximum.
+    let most =
+        table.on_demand_throughput().and_then(|most| Some((units(most.max_write_request_units())?, units(most.max_read_request_units())?)));
     let on_demand = table.billing_mode_summary().and_then(|summary| summary.billing_mode()) == Some(&BillingMode::PayPerRequest);
     let billing = match table.provisioned_throughput() {
         Some(provisioned) if !on_demand => {
@@ -199,6 +204,7 @@ fn described(table: &TableDescription) -> Described {
     Described {
         status: table.table_status().map(|status| status.as_str().to_owned()).unwrap_or_default(),
         warm_throughput: warm,
+        max_units: most,
         billing,
         key: partition.map(|key| (key.attribute_name().to_owned(), sorted)),
     }

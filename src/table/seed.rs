@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use super::access::Control;
 use super::error::TableError;
 use crate::load::Workload;
-use crate::load::workload::{KEY_NAME, PAYLOAD_NAME};
+use crate::load::workload::{KEY_NAME, PAYLOAD_NAME, payload_bytes};
 
 /// BatchWriteItem takes at most this many items.
 const BATCH: u64 = 25;
@@ -28,9 +28,10 @@ pub struct Seeded {
 
 impl Control {
     /// Writes the workload's items. Unprocessed items are asked again, after a pause, until all are written.
-    pub async fn seed(&self, name: &str, workload: &Workload) -> Result<Seeded, TableError> {
+    /// `progress` is told after each call how many are. Each item has `item_bytes`.
+    pub async fn seed(&self, name: &str, workload: &Workload, item_bytes: u32, progress: impl Fn(u64)) -> Result<Seeded, TableError> {
         let start = Instant::now();
-        let filler: String = ('a'..='z').cycle().take(workload.payload_bytes()).collect();
+        let filler: String = ('a'..='z').cycle().take(payload_bytes(item_bytes)).collect();
         let mut done = Seeded { items: workload.items, ..Seeded::default() };
         let mut next = 0;
         let mut waiting: Vec<WriteRequest> = Vec::new();
@@ -52,6 +53,7 @@ impl Control {
                     waiting = answer.unprocessed_items().and_then(|items| items.get(name)).cloned().unwrap_or_default();
                     done.units += answer.consumed_capacity().iter().filter_map(ConsumedCapacity::capacity_units).sum::<f64>();
                     done.written += asked - (waiting.len() as u64).min(asked);
+                    progress(done.written);
                     pause = if waiting.is_empty() { Duration::from_millis(50) } else { (pause * 2).min(Duration::from_secs(2)) };
                 }
                 Err(error) => match TableError::of(&error, "BatchWriteItem", self.endpoint()) {

@@ -148,7 +148,7 @@ impl Script {
             self.windows += 1;
             self.open = Some((id, rate));
             let planned_end = planned_s.map(|length| Offset::from_secs(self.at + length));
-            self.apply(&Entry::Open(WindowSpec { id, label: format!("{rate}/s"), op: Op::Write, rate, start: at, planned_end }));
+            self.apply(&Entry::Open(WindowSpec::steady(id, format!("{rate}/s"), Op::Write, rate, at, planned_end)));
         }
     }
 
@@ -160,9 +160,14 @@ impl Script {
             offered_per_s: Rate::per_second(*rate),
             duration_s: 30.0,
             pause_s: 3.0,
+            offered_to_per_s: None,
+            read_share: None,
+            item_bytes: None,
+            keys: None,
+            until: None,
         });
         let ends = Some(Offset::from_secs(self.at + 33 * (rates.len() as u64 - u64::from(next))));
-        self.apply(&Entry::Plan(PlanFacts { name: "ceiling".to_owned(), windows: windows.collect(), next, ends }));
+        self.apply(&Entry::Plan(PlanFacts { name: "ceiling".to_owned(), windows: windows.collect(), next, ends, searches: false }));
     }
 
     /// Lets seconds pass, with the load of the open window.

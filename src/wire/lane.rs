@@ -9,7 +9,7 @@ use super::answer::Classifier;
 use super::connection::{Connection, SendError};
 use super::endpoint::Endpoint;
 use super::renderer::Renderer;
-use crate::load::{Failure, Key, Lane, Op, Outcome, Request};
+use crate::load::{Failure, Key, KindId, Lane, Op, Outcome, Request};
 
 /// One connection at a time to the endpoint.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ impl Desk {
 }
 
 /// Puts the request for an operation on a key, signed at a wall-clock time, in place of what the buffer holds.
-pub(super) fn render(desk: &Mutex<Desk>, op: Op, key: Key, now: SystemTime, into: &mut Vec<u8>) -> Result<(), Arc<Failure>> {
-    lock(desk).renderer.render(op, key, now, into)
+pub(super) fn render(desk: &Mutex<Desk>, op: Op, kind: KindId, key: Key, now: SystemTime, into: &mut Vec<u8>) -> Result<(), Arc<Failure>> {
+    lock(desk).renderer.render(op, kind, key, now, into)
 }
 
 fn lock(desk: &Mutex<Desk>) -> std::sync::MutexGuard<'_, Desk> {
@@ -76,7 +76,7 @@ impl WireLane {
         if let Some(took) = connected {
             request.mark_connected(took);
         }
-        render(&self.desk, request.op, request.key, SystemTime::now(), &mut self.request)?;
+        render(&self.desk, request.op, request.kind, request.key, SystemTime::now(), &mut self.request)?;
         request.mark_sent();
         match connection.send(&self.request).await {
             Ok(()) => {}

@@ -19,7 +19,7 @@ pub use lane::WireLane;
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use crate::load::{Failure, Key, Op, Target, Workload};
+use crate::load::{Failure, Key, KindId, Op, Target, Workload};
 use lane::Desk;
 use renderer::Renderer;
 use template::Template;
@@ -39,10 +39,10 @@ impl WireTarget {
         Self::of(endpoint, identities, Arc::new(Template::new(table, workload)))
     }
 
-    /// What a lane would write for an operation on a key at a wall-clock time: a whole signed request, in place of what the
+    /// What a lane would write for an operation on a key of the first kind at a wall-clock time: a whole signed request, in place of what the
     /// buffer holds. Errs if a credential holds characters that no header may.
     pub fn render(&self, op: Op, key: Key, now: SystemTime, into: &mut Vec<u8>) -> Result<(), Arc<Failure>> {
-        lane::render(&self.desk, op, key, now, into)
+        lane::render(&self.desk, op, KindId::FIRST, key, now, into)
     }
 
     fn of(endpoint: Endpoint, identities: Identities, template: Arc<Template>) -> Self {

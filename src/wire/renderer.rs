@@ -8,14 +8,15 @@ use super::endpoint::{Endpoint, failure};
 use super::identity::Identities;
 use super::sign::{Second, Signer};
 use super::template::Template;
-use crate::load::{Failure, FailureKind, Key, Op};
+use crate::load::{Failure, FailureKind, Key, KindId, Op};
 
 /// Renders and signs one shard's requests.
 #[derive(Debug)]
 pub(super) struct Renderer {
     template: Arc<Template>,
     signer: Signer,
-    write: Option<Page>,
+    /// By the kind of the item.
+    writes: Vec<Option<Page>>,
     read: Option<Page>,
 }
 
@@ -31,17 +32,21 @@ struct Page {
 impl Renderer {
     pub(super) fn new(endpoint: &Endpoint, identities: Identities, template: Arc<Template>) -> Self {
         let signer = Signer::new(endpoint.authority(), endpoint.region(), identities);
-        Self { template, signer, write: None, read: None }
+        let writes = std::iter::repeat_with(|| None).take(template.kinds()).collect();
+        Self { template, signer, writes, read: None }
     }
 
     /// Puts the request for an operation on a key, signed at a wall-clock time, in place of what the buffer holds.
-    pub(super) fn render(&mut self, op: Op, key: Key, now: SystemTime, into: &mut Vec<u8>) -> Result<(), Arc<Failure>> {
+    pub(super) fn render(&mut self, op: Op, kind: KindId, key: Key, now: SystemTime, into: &mut Vec<u8>) -> Result<(), Arc<Failure>> {
         if self.signer.advance(now) {
-            (self.write, self.read) = (None, None);
+            self.writes.fill_with(|| None);
+            self.read = None;
         }
-        let body = self.template.body(op);
+        let body = self.template.body(op, kind);
+        // A kind that is not the template's has the first one's body, and so its page.
+        let place = Some(kind.place()).filter(|place| *place < self.writes.len()).unwrap_or_default();
         let page = match op {
-            Op::Write => &mut self.write,
+            Op::Write => &mut self.writes[place],
             Op::Read => &mut self.read,
         };
         let page = match page {
@@ -89,7 +94,7 @@ mod tests {
         let mut renderer = Renderer::new(&endpoint, Identities::fixed(Identity::dummy()), template);
         let mut text = |op, key, second| {
             let mut bytes = Vec::new();
-            renderer.render(op, Key(key), UNIX_EPOCH + Duration::from_secs(second), &mut bytes).expect("renders");
+            renderer.render(op, KindId::FIRST, Key(key), UNIX_EPOCH + Duration::from_secs(second), &mut bytes).expect("renders");
             String::from_utf8(bytes).expect("text")
         };
         let first = text(Op::Write, 1, 1_800_000_000);

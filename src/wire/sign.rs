@@ -239,7 +239,7 @@ mod tests {
                 let now = UNIX_EPOCH + Duration::from_millis(second * 1_000 + 999);
                 for (at, key) in keys.iter().enumerate() {
                     let op = if at % 2 == 0 { Op::Write } else { Op::Read };
-                    renderer.render(op, Key(*key), now, &mut request).expect("renders");
+                    renderer.render(op, crate::load::KindId::FIRST, Key(*key), now, &mut request).expect("renders");
                     let text = std::str::from_utf8(&request).expect("text");
                     let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
                     let json: serde_json::Value = serde_json::from_str(body).expect("JSON");

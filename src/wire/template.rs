@@ -3,13 +3,14 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::load::workload::{KEY_DIGITS, KEY_NAME, PAYLOAD_NAME};
-use crate::load::{Key, Op, Workload};
+use crate::load::{Key, KindId, Op, Workload};
 
 /// The bodies of a session's requests. Only the key differs from one to the next; it stands last, so that what is hashed for
 /// each request is a block or two.
 #[derive(Debug)]
 pub(super) struct Template {
-    write: Body,
+    /// By the kind of the item.
+    writes: Vec<Body>,
     read: Body,
 }
 
@@ -25,21 +26,30 @@ pub(super) struct Body {
 impl Template {
     /// Bodies for a table. The payload is the same for all items: what it says does not matter to the service.
     pub(super) fn new(table: &str, workload: &Workload) -> Self {
-        let filler: String = ('a'..='z').cycle().take(workload.payload_bytes()).collect();
         // Table names are `[A-Za-z0-9_.-]`, so nothing in a body needs escaping.
         let common = format!(r#"{{"TableName":"{table}","ReturnConsumedCapacity":"TOTAL","#);
-        let write = Body::new(&format!(r#"{common}"Item":{{"{PAYLOAD_NAME}":{{"S":"{filler}"}},"{KEY_NAME}":{{"S":""#), r#""}}}"#);
+        let write = |payload_bytes| {
+            let filler: String = ('a'..='z').cycle().take(payload_bytes).collect();
+            Body::new(&format!(r#"{common}"Item":{{"{PAYLOAD_NAME}":{{"S":"{filler}"}},"{KEY_NAME}":{{"S":""#), r#""}}}"#)
+        };
+        let writes = workload.kinds().iter().map(|kind| write(kind.payload_bytes())).collect();
         let consistent = workload.consistent_read;
         let read = Body::new(&format!(r#"{common}"ConsistentRead":{consistent},"Key":{{"{KEY_NAME}":{{"S":""#), r#""}}}"#);
-        Self { write, read }
+        Self { writes, read }
     }
 
-    /// The body of an operation.
-    pub(super) fn body(&self, op: Op) -> &Body {
+    /// The body of an operation on an item of a kind.
+    pub(super) fn body(&self, op: Op, kind: KindId) -> &Body {
         match op {
-            Op::Write => &self.write,
+            // The workload that the template was made of always has a first kind.
+            Op::Write => self.writes.get(kind.place()).unwrap_or(&self.writes[0]),
             Op::Read => &self.read,
         }
+    }
+
+    /// How many kinds of items there are to write.
+    pub(super) fn kinds(&self) -> usize {
+        self.writes.len()
     }
 }
 
@@ -74,19 +84,22 @@ mod tests {
 
     #[test]
     fn a_rendered_body_is_the_request_that_was_meant() {
-        let workload = Workload::new(1_000, Keys::Uniform, 1, true, 10);
+        let mut workload = Workload::new(1_000, Keys::Uniform, 1, true, 10);
+        let large = workload.kind_of(4_096, Keys::Uniform).expect("room");
         let template = Template::new("throttlescope-ts-1", &workload);
-        let body = |op, key| {
-            let mut bytes = template.body(op).bytes().to_vec();
-            let hash = template.body(op).put_key(key, &mut bytes);
+        let body = |op, kind, key| {
+            let mut bytes = template.body(op, kind).bytes().to_vec();
+            let hash = template.body(op, kind).put_key(key, &mut bytes);
             assert_eq!(hash, <[u8; 32]>::from(Sha256::digest(&bytes)));
             serde_json::from_slice::<serde_json::Value>(&bytes).expect("JSON")
         };
-        let json = body(Op::Write, Key(0xabc));
-        assert_eq!(json["Item"]["pk"]["S"], "0000000000000abc");
-        let size: usize = 2 + 16 + 4 + json["Item"]["data"]["S"].as_str().expect("text").len();
-        assert_eq!(size, 1_000);
-        let json = body(Op::Read, Key(1));
+        for (kind, bytes) in [(KindId::FIRST, 1_000), (large, 4_096)] {
+            let json = body(Op::Write, kind, Key(0xabc));
+            assert_eq!(json["Item"]["pk"]["S"], "0000000000000abc");
+            let size: usize = 2 + 16 + 4 + json["Item"]["data"]["S"].as_str().expect("text").len();
+            assert_eq!(size, bytes);
+        }
+        let json = body(Op::Read, large, Key(1));
         assert_eq!(json["Key"]["pk"]["S"], "0000000000000001");
         assert_eq!(json["ConsistentRead"], true);
     }

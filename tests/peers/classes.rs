@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use throttlescope::load::{Clock, FailureKind, Key, Keys, Lane as _, Op, Outcome, Request, Target, Units, Workload};
+use throttlescope::load::{Clock, FailureKind, Key, Keys, KindId, Lane as _, Op, Outcome, Request, Target, Units, Workload};
 use throttlescope::sdk::SdkTarget;
 use throttlescope::wire::{Endpoint, Identities, Identity, WireTarget};
 use tokio::sync::watch;
@@ -22,7 +22,7 @@ fn made_of(mut target: impl Target, op: Op, timeout: Duration) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let outcome = LocalSet::new().block_on(&runtime, async {
         let mut lane = target.lane();
-        let request = Request::new(op, Key(7), Clock::start());
+        let request = Request::new(op, Key(7), KindId::FIRST, Clock::start());
         tokio::time::timeout(timeout, lane.call(&request)).await.unwrap_or(Outcome::TimedOut)
     });
     runtime.shutdown_background();
@@ -289,7 +289,7 @@ fn twice<T>(mut target: impl Target, between: impl Fn() -> T) {
     LocalSet::new().block_on(&runtime, async {
         let mut lane = target.lane();
         for _ in 0..2 {
-            let request = Request::new(Op::Write, Key(7), Clock::start());
+            let request = Request::new(Op::Write, Key(7), KindId::FIRST, Clock::start());
             assert_eq!(lane.call(&request).await, Outcome::Accepted(Units::from_f64(1.0)));
             between();
         }

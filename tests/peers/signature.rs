@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use throttlescope::load::{Clock, FailureKind, Key, Keys, Lane as _, Op, Outcome, Request, Target as _, Workload};
+use throttlescope::load::{Clock, FailureKind, Key, Keys, KindId, Lane as _, Op, Outcome, Request, Target as _, Workload};
 use throttlescope::wire::{Endpoint, Identities, Identity, WireTarget};
 
 use crate::support::{Ended, Guarded, PROGRAM, installed, measure_by, settings};
@@ -51,8 +51,8 @@ impl Judge {
         let local = tokio::task::LocalSet::new();
         local.block_on(&runtime, async {
             let mut lane = target.lane();
-            let write = lane.call(&Request::new(Op::Write, Key(42), Clock::start())).await;
-            let read = lane.call(&Request::new(Op::Read, Key(42), Clock::start())).await;
+            let write = lane.call(&Request::new(Op::Write, Key(42), KindId::FIRST, Clock::start())).await;
+            let read = lane.call(&Request::new(Op::Read, Key(42), KindId::FIRST, Clock::start())).await;
             [write, read]
         })
     }

@@ -132,7 +132,7 @@ impl Bench {
         let rate = Rate::from_per_s(rate).unwrap_or(Rate::MIN);
         let start = Offset::from_secs(self.now_s);
         let planned_end = planned_s.map(|s| Offset::from_secs(self.now_s + s));
-        let spec = WindowSpec { id, label: format!("{rate}/s"), op: Op::Write, rate, start, planned_end };
+        let spec = WindowSpec::steady(id, format!("{rate}/s"), Op::Write, rate, start, planned_end);
         self.entries.push(Entry::Open(spec.clone()));
         self.history.open_window(spec);
         id

@@ -82,8 +82,19 @@ fn plan(next: u32) -> Entry {
         offered_per_s: Rate::per_second(*rate),
         duration_s: 30.0,
         pause_s: if at == 0 { 0.0 } else { 3.0 },
+        offered_to_per_s: None,
+        read_share: None,
+        item_bytes: None,
+        keys: None,
+        until: None,
     });
-    Entry::Plan(PlanFacts { name: "ceiling".to_owned(), windows: windows.collect(), next, ends: Some(Offset::from_secs(238)) })
+    Entry::Plan(PlanFacts {
+        name: "ceiling".to_owned(),
+        windows: windows.collect(),
+        next,
+        ends: Some(Offset::from_secs(238)),
+        searches: false,
+    })
 }
 
 /// The `ceiling` plan on a fresh simulated table, from start to end.

@@ -3,6 +3,7 @@
 
 use throttlescope::analysis::{Caveat, VerdictKind};
 use throttlescope::load::Op;
+use throttlescope::report::document::{Claim, KeyCounts, UnitsPerS};
 use throttlescope::report::facts::TargetFacts;
 use throttlescope::report::{Document, Entry, Recording, document};
 
@@ -38,6 +39,39 @@ pub fn nothing() -> Document {
     let recording = Recording { target: TargetFacts { simulated: true, ..TargetFacts::default() }, ..Recording::default() };
     let mut written = document(&recording);
     written.session.started_at = "2026-09-01T12:00:00Z".to_owned();
+    written
+}
+
+/// A session with all that plans can ask for: a ramp, mixed load, items and keys of a window's own, a hot key, and a service
+/// that changes its mind about the table.
+pub fn varied() -> Document {
+    let mut written = whole();
+    let claim = |at_s: f64, last_s: f64, write| Claim {
+        at_s: at_s.into(),
+        last_s: last_s.into(),
+        status: "ACTIVE".to_owned(),
+        warm_throughput: Some(UnitsPerS { write_units_per_s: write, read_units_per_s: 12_000 }),
+        max_units: None,
+        billing_mode: "on-demand".to_owned(),
+    };
+    written.target.claims = vec![claim(7.4, 120.0, 4_000), claim(135.0, 240.0, 5_000)];
+    written.target.max_units = Some(UnitsPerS { write_units_per_s: 6_000, read_units_per_s: 6_000 });
+    written.windows[0].offered_to_per_s = 3_000.0.into();
+    written.windows[5].keys = Some("hot".to_owned());
+    written.windows[5].hottest_key = Some(KeyCounts { accepted: 30_000, throttled: written.windows[5].counts.throttled / 2 });
+    written
+}
+
+/// The same with items of another size in one window, and mixed load in the last two.
+pub fn mixed() -> Document {
+    let mut written = varied();
+    written.windows[2].item_bytes = Some(4_000);
+    written.windows[2].consumed_units = 360_000.0.into();
+    let (start, of) = (written.windows[5].start_s, written.windows[5].index);
+    written.windows[6].start_s = start;
+    written.windows[6].op = Op::Read;
+    written.windows[6].beside = Some(of);
+    written.windows[5].beside = Some(6);
     written
 }
 

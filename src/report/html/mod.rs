@@ -51,6 +51,7 @@ pub fn html(document: &Document) -> Result<String, String> {
                     }
                     (windows(document))
                     (table(2, &sheet::steps(document)))
+                    (table(2, &sheet::claims(document)))
                     (throttling(document))
                     (table(2, &sheet::failures(document)))
                     (events(document))
@@ -154,6 +155,7 @@ fn throttling(document: &Document) -> Markup {
             h2 { "Throttles" }
             @for answer in &answers { (throttle(answer)) }
             @if let Some(sentence) = sheet::monitor_in_words(document) { p { (sentence) } }
+            (table(3, &sheet::hottest_keys(document)))
             (table(3, &sheet::contrast(document)))
             @if let Some(sentence) = sheet::contrast_in_words(document) { p { (sentence) } }
         }

@@ -1,9 +1,10 @@
 //! The two charts of the page: what they show, their keys, and their text alternatives.
 
-use crate::analysis::units_per_request;
+use crate::load::Op;
 
-use super::super::document::{Document, Window};
+use super::super::document::{Document, UnitsPerS, Window};
 use super::super::figures::{clock, millis, rate, whole};
+use super::super::sheet::units_each;
 use super::axis::Scale;
 use super::chart::{Chart, Ink, Level, Series, Shape, Size};
 use super::series::{Runs, Seconds, Span, bottom, top};
@@ -48,11 +49,18 @@ fn span(document: &Document) -> Span {
     (from, to.max(from + 1.0))
 }
 
+/// The spans of windows; the two parts of mixed load are one.
 fn windows(document: &Document) -> Vec<(String, Span)> {
     let of = |window: &Window| {
         let from = window.start_s.get()?;
         let to = from + window.duration_s.get()?;
-        (to > from).then(|| (format!("#{}", u64::from(window.index) + 1), (from, to)))
+        let number = u64::from(window.index) + 1;
+        let name = match window.beside {
+            Some(other) if other < window.index => return None,
+            Some(other) => format!("#{number}+{}", u64::from(other) + 1),
+            None => format!("#{number}"),
+        };
+        (to > from).then_some((name, (from, to)))
     };
     document.windows.iter().filter_map(of).collect()
 }
@@ -139,21 +147,39 @@ fn ceilings(document: &Document, span: Span) -> Vec<Level> {
     levels
 }
 
-/// What the service claims that the table takes, in requests of this workload.
-fn claim(document: &Document, span: Span) -> Option<Level> {
-    use crate::load::Op;
-    let warm = document.target.warm_throughput?;
-    let op = document.windows.first().map_or(document.workload.op, |window| window.op);
-    if document.windows.iter().any(|window| window.op != op) {
-        return None;
+/// What the service claims that the table takes, in requests of this workload, as it changed; nothing where operations or
+/// items are mixed, for then a request has no one size.
+fn claim(document: &Document, span: Span) -> Vec<Level> {
+    let Some(first) = document.windows.first() else { return Vec::new() };
+    let each = units_each(document, first);
+    let alike = |window: &Window| window.op == first.op && (units_each(document, window) / each - 1.0).abs() < 0.01;
+    if !document.windows.iter().all(alike) {
+        return Vec::new();
     }
-    let units = match op {
-        Op::Write => warm.write_units_per_s,
-        Op::Read => warm.read_units_per_s,
-    };
-    let at = units as f64 / units_per_request(op, document.workload.item_bytes, document.workload.consistent_read);
-    let words = vec![format!("WarmThroughput {} {op} units/s", whole(Some(units as f64)))];
-    Some(Level { ink: Ink::Claim, span, at, words, below: true })
+    let mut said: Vec<(f64, UnitsPerS)> =
+        document.target.claims.iter().filter_map(|claim| Some((claim.at_s.get()?, claim.warm_throughput?))).collect();
+    if said.is_empty() {
+        said.extend(document.target.warm_throughput.map(|units| (span.0, units)));
+    }
+    let mut levels: Vec<Level> = Vec::new();
+    for (at, (from, units)) in said.iter().enumerate() {
+        let until = said.get(at + 1).map_or(span.1, |(next, _)| *next);
+        let units = match first.op {
+            Op::Write => units.write_units_per_s,
+            Op::Read => units.read_units_per_s,
+        } as f64;
+        let (level, span) = (units / each, (from.max(span.0), until.min(span.1)));
+        match levels.last_mut() {
+            Some(last) if (last.at - level).abs() < 1e-9 => last.span.1 = span.1,
+            _ if span.0 < span.1 => {
+                let value = format!("{} {} units/s", whole(Some(units)), first.op);
+                let words = vec![format!("WarmThroughput {value}"), value];
+                levels.push(Level { ink: Ink::Claim, span, at: level, words, below: true });
+            }
+            _ => {}
+        }
+    }
+    levels
 }
 
 /// Latency of accepted requests.

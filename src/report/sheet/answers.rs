@@ -47,6 +47,20 @@ pub(in super::super) fn monitor_in_words(document: &Document) -> Option<String> 
     })
 }
 
+/// What became of the requests on the key that was asked for most, of windows whose keys have such a one.
+pub(in super::super) fn hottest_keys(document: &Document) -> Table {
+    let columns = [">#", "keys", ">accepted", ">throttled", ">share of all throttles of the window"];
+    let mut table = Table::new("The key that was asked for most", &columns);
+    for window in &document.windows {
+        let Some(key) = window.hottest_key else { continue };
+        let share = key.throttled as f64 / window.counts.throttled as f64 * 100.0;
+        let share = if window.counts.throttled > 0 { format!("{share:.1} %") } else { NONE.to_owned() };
+        let keys = window.keys.clone().unwrap_or_else(|| document.workload.keys.clone());
+        table.push([(u64::from(window.index) + 1).to_string(), keys, count(key.accepted), count(key.throttled), share]);
+    }
+    table
+}
+
 /// Distinct failures.
 pub(in super::super) fn failures(document: &Document) -> Table {
     let mut table = Table::new("Failures", &["kind", ">HTTP status", "code", ">count", ">first at", "message"]);

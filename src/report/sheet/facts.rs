@@ -3,8 +3,9 @@
 use crate::analysis::{Caveat, VerdictKind};
 
 use super::super::clean::clean;
-use super::super::document::Document;
+use super::super::document::{Document, UnitsPerS};
 use super::super::figures::{NONE, clock, seconds, usd, whole};
+use super::super::finite::Finite;
 use super::super::text::{agreement, deletion, ledger, verdict_in_words};
 use super::{Fact, Table};
 
@@ -47,9 +48,28 @@ pub(in super::super) fn when(document: &Document) -> Vec<Fact> {
             if target.table.is_empty() { NONE.to_owned() } else { format!("{}, {}", target.table, or_dash(&target.billing_mode)) },
         ),
         Fact::new("Target", format!("{}, {}", kind(document), or_dash(&target.endpoint))),
-        Fact::new("Items", format!("{} bytes, keys {}{reads}", whole(Some(f64::from(workload.item_bytes))), or_dash(&workload.keys))),
+        Fact::new("Items", format!("{}{reads}", items(document))),
         Fact::new("Tool", format!("throttlescope {}, client {}", or_dash(&document.tool.version), or_dash(&document.tool.client))),
     ]
+}
+
+/// Size and keys, of all windows where they agree.
+fn items(document: &Document) -> String {
+    let workload = &document.workload;
+    let bytes = document.windows.iter().any(|window| window.item_bytes.is_some_and(|bytes| bytes != workload.item_bytes));
+    let keys = document.windows.iter().any(|window| window.keys.as_ref().is_some_and(|keys| *keys != workload.keys));
+    let size = if bytes {
+        "a size of its own in each window".to_owned()
+    } else {
+        format!("{} bytes", whole(Some(f64::from(workload.item_bytes))))
+    };
+    let keys = match (keys, workload.keys.as_str()) {
+        (true, _) => "of its own in each window",
+        (false, "") => NONE,
+        (false, keys) => keys,
+    };
+    let seeded = workload.items.map_or(String::new(), |items| format!(", {} items seeded", whole(Some(items as f64))));
+    format!("{size}, keys {keys}{seeded}")
 }
 
 fn kind(document: &Document) -> &'static str {
@@ -111,11 +131,9 @@ pub(in super::super) fn environment(document: &Document) -> Vec<Fact> {
         let active = target.time_to_active_s.get().map_or("not seen".to_owned(), |s| format!("{s:.1} s after CreateTable{first}"));
         facts.push(Fact::new("Time to ACTIVE", active));
     }
-    let warm = target.warm_throughput.map_or(NONE.to_owned(), |warm| {
-        let units = |n: u64| whole(Some(n as f64));
-        format!("{} write and {} read units/s, as the service stated it", units(warm.write_units_per_s), units(warm.read_units_per_s))
-    });
-    facts.push(Fact::new("WarmThroughput", warm));
+    let stated = |said: Option<UnitsPerS>| said.map_or(NONE.to_owned(), |said| format!("{}, as the service stated it", units(said)));
+    facts.push(Fact::new("WarmThroughput", stated(target.warm_throughput)));
+    facts.push(Fact::new("Configured maximum", stated(target.max_units)));
     facts.push(Fact::new("Ledger", ledger(&totals.counts)));
     if let Some(agreement) = agreement(document) {
         facts.push(Fact::new("Endpoint's ledger", agreement));
@@ -125,6 +143,29 @@ pub(in super::super) fn environment(document: &Document) -> Vec<Fact> {
     facts.push(Fact::new("Cost", format!("{cost}, {} units consumed", whole(totals.consumed_units.get()))));
     facts.push(Fact::new("Deletion", deletion(document)));
     facts
+}
+
+fn units(said: UnitsPerS) -> String {
+    let units = |n: u64| whole(Some(n as f64));
+    format!("{} write and {} read units/s", units(said.write_units_per_s), units(said.read_units_per_s))
+}
+
+/// What the service said of the table while it was measured.
+pub(in super::super) fn claims(document: &Document) -> Table {
+    let mut table =
+        Table::new("What DescribeTable said", &[">from", ">to", "status", "billing mode", "WarmThroughput", "configured maximum"]);
+    let time = |s: Finite| s.get().map_or(NONE.to_owned(), clock);
+    for claim in &document.target.claims {
+        table.push([
+            time(claim.at_s),
+            time(claim.last_s),
+            claim.status.clone(),
+            claim.billing_mode.clone(),
+            claim.warm_throughput.map(units).unwrap_or_default(),
+            claim.max_units.map(units).unwrap_or_default(),
+        ]);
+    }
+    table
 }
 
 /// What happened, in order.

@@ -6,10 +6,10 @@ mod facts;
 mod keys;
 mod windows;
 
-pub(super) use answers::{contrast, contrast_in_words, failures, monitor_in_words, throttles};
-pub(super) use facts::{SIMULATED, definitions, environment, events, heading, when, why};
+pub(super) use answers::{contrast, contrast_in_words, failures, hottest_keys, monitor_in_words, throttles};
+pub(super) use facts::{SIMULATED, claims, definitions, environment, events, heading, when, why};
 pub(super) use keys::key_figures;
-pub(super) use windows::{average_in_words, caveats, counts, evidence, interval, latencies, planned, rates, steps};
+pub(super) use windows::{average_in_words, caveats, counts, evidence, interval, latencies, planned, rates, steps, units_each};
 
 use super::clean::clean;
 use super::figures::NONE;

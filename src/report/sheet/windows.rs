@@ -22,23 +22,38 @@ pub(in super::super) fn interval(ci95: Option<[Finite; 2]>) -> String {
     format!("{} to {}", tenth(low), tenth(high))
 }
 
-/// What one request of a window costs, units, by its item size.
-fn units_each(document: &Document, window: &Window) -> f64 {
+/// What one accepted request of a window cost, units: as the service counted, else by the size of an item.
+pub(in super::super) fn units_each(document: &Document, window: &Window) -> f64 {
     let workload = &document.workload;
-    units_per_request(window.op, workload.item_bytes, workload.consistent_read)
+    match window.consumed_units.get() {
+        Some(units) if units > 0.0 && window.counts.accepted > 0 => units / window.counts.accepted as f64,
+        _ => units_per_request(window.op, window.item_bytes.unwrap_or(workload.item_bytes), workload.consistent_read),
+    }
 }
 
 fn number(window: &Window) -> String {
     (u64::from(window.index) + 1).to_string()
 }
 
-/// What a window offered: a rate, or the name of a window that consists of several.
+/// What a window offered: a rate, from where to where a ramp went, or the name of a window that consists of several.
 pub(in super::super) fn planned(window: &Window) -> String {
-    window.offered_per_s.get().map_or_else(|| clean(&window.label), |per_s| rate(Some(per_s)))
+    match (window.offered_per_s.get(), window.offered_to_per_s.get()) {
+        (None, _) => clean(&window.label),
+        (Some(from), Some(to)) => format!("{} to {}", rate(Some(from)), rate(Some(to))),
+        (Some(per_s), None) => rate(Some(per_s)),
+    }
+}
+
+/// The name of a window, and of which it is the other part.
+fn named(window: &Window) -> String {
+    match window.beside {
+        Some(index) => format!("{}, mixed with #{}", window.label, u64::from(index) + 1),
+        None => window.label.clone(),
+    }
 }
 
 fn is_named_by_its_rate(window: &Window) -> bool {
-    let Some(per_s) = window.offered_per_s.get() else { return true };
+    let Some(per_s) = window.offered_per_s.get().filter(|_| window.beside.is_none()) else { return false };
     Rate::from_per_s(per_s).is_ok_and(|rate| window.label == format!("{rate}/s") || window.label == rate.to_string())
 }
 
@@ -50,6 +65,8 @@ pub(in super::super) fn rates(document: &Document) -> Table {
             ">#",
             "window",
             "op",
+            ">item, bytes",
+            "keys",
             ">offered/s",
             ">length",
             ">accepted/s of the whole window",
@@ -65,8 +82,10 @@ pub(in super::super) fn rates(document: &Document) -> Table {
         let units = window.sustained_per_s.get().map(|per_s| per_s * units_each(document, window));
         table.push([
             number(window),
-            window.label.clone(),
+            named(window),
             window.op.to_string(),
+            whole(window.item_bytes.map(f64::from)),
+            window.keys.clone().unwrap_or_default(),
             planned(window),
             seconds(window.duration_s.get()),
             rate(window.accepted_per_s.get()),
@@ -78,7 +97,17 @@ pub(in super::super) fn rates(document: &Document) -> Table {
             window.verdict.name().to_owned(),
         ]);
     }
-    if document.windows.iter().all(is_named_by_its_rate) { table.without("window") } else { table }
+    let is_own = |has: fn(&Window) -> bool| document.windows.iter().any(has);
+    for (column, needed) in [
+        ("window", is_own(|window| !is_named_by_its_rate(window))),
+        ("item, bytes", is_own(|window| window.item_bytes.is_some())),
+        ("keys", is_own(|window| window.keys.is_some())),
+    ] {
+        if !needed {
+            table = table.without(column);
+        }
+    }
+    table
 }
 
 /// Ledgers: what became of the intents of each window, in requests, and in units what was accepted.
