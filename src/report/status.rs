@@ -19,7 +19,12 @@ pub fn line(recording: &Recording) -> String {
     line.push_str(&match recording.phase {
         Phase::Starting => "starting".to_owned(),
         Phase::Creating => format!("creating table {table}, not ACTIVE after {since:.0} s"),
-        Phase::Seeding => format!("seeding items into {table} for {since:.0} s"),
+        Phase::Seeding => match recording.target.seeded {
+            Some((written, items)) => {
+                format!("seeding {table}: {} of {} items", whole(Some(written as f64)), whole(Some(items as f64)))
+            }
+            None => format!("seeding items into {table} for {since:.0} s"),
+        },
         Phase::Warming => "opening connections".to_owned(),
         Phase::Running => format!("running{}", load(recording)),
         Phase::Paused => format!("paused{}", idle(recording)),
@@ -70,7 +75,9 @@ fn progress(recording: &Recording) -> String {
     let Some(plan) = recording.plan.as_ref().filter(|p| (p.next as usize) < p.windows.len()) else { return String::new() };
     let planned_end = recording.load.current().and_then(|w| w.spec.planned_end);
     let left = planned_end.map_or(String::new(), |end| format!(" {:.0} s left", end.since(recording.load.at).as_secs_f64()));
-    format!("  window {}/{}{left}", plan.next + 1, plan.windows.len())
+    // How many a search will add, nobody knows.
+    let open = if plan.searches { "+" } else { "" };
+    format!("  window {}/{}{open}{left}", plan.next + 1, plan.windows.len())
 }
 
 fn idle(recording: &Recording) -> String {
