@@ -117,8 +117,20 @@ pub struct ReportArgs {
 pub enum ReportFormat {
     /// The summary, as one pastes it into a chat.
     Text,
+    /// Tables for a reference page, in Markdown.
+    Md,
+    /// One page with charts that needs no network.
+    Html,
+    /// Second by second, one row per bucket; units are in the column names.
+    Csv,
+    /// One row per window: ledger, rates, latencies, verdict, caveats.
+    CsvWindows,
     /// The session document.
     Json,
+    /// Full latency distributions as an HdrHistogram interval log (V2): microseconds, one interval per window, outcome and latency.
+    Hlog,
+    /// A limits page in Markdown, to be pasted into documentation.
+    Limits,
 }
 
 /// Options of `doctor`: those of `run` that say what would be offered, and to what.
