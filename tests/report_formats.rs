@@ -1,4 +1,5 @@
 //! The written renderings of a session document: Markdown, limits page, CSV and interval log. The page has its own tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 #[path = "support/mod.rs"]
 mod bench;
@@ -112,7 +113,7 @@ fn hostile_text_is_harmless_in_every_rendering() {
     for (format, page) in every_rendering(&document) {
         let harmless = |c: char| matches!(c, '\n' | '\r') || !c.is_control() && !matches!(c, '\u{202e}' | '\u{200b}');
         assert!(page.chars().all(harmless), "{format}");
-        assert!(format.starts_with("csv") || !page.contains("\r"), "{format}");
+        assert!(format.starts_with("csv") || !page.contains('\r'), "{format}");
     }
     let page = markdown(&document);
     for line in page.lines().filter(|line| !line.contains("`````") && line.contains('<')) {

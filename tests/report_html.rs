@@ -1,4 +1,5 @@
 //! The page of a session: whole, closed in itself, harmless, and readable in both colour schemes.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 #[path = "support/mod.rs"]
 mod bench;
