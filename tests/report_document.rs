@@ -4,7 +4,7 @@
 mod bench;
 #[path = "support/story.rs"]
 mod story;
-use bench::{Bench, Client};
+use bench::{Bench, Change, Client};
 
 use std::sync::LazyLock;
 
@@ -127,6 +127,48 @@ fn a_document_from_before_anybody_looked_at_the_machine_reads_all_the_same() {
     let read: Document = serde_json::from_value(value).expect("reads");
     assert_eq!(read.host, None);
     assert!(!text(&read).contains("  host  ") && text(&document(&story::told(&WHOLE, 242))).contains("  host  "));
+}
+
+#[test]
+fn a_document_from_before_limits_and_units_were_told_reads_all_the_same() {
+    let (_, mut value) = valid(&story::told(&WHOLE, 242));
+    for (pointer, fields) in [
+        ("/verdict", &["limit", "sustained_units_per_s"][..]),
+        ("/throttles/0", &["last_s", "cause", "meaning"]),
+        ("/windows/4", &["accepted_units_per_s", "sustained_units_per_s"]),
+    ] {
+        let object = value.pointer_mut(pointer).and_then(Value::as_object_mut).expect(pointer);
+        assert!(fields.iter().all(|field| object.remove(*field).is_some()), "{pointer}");
+    }
+    value["steps"] = json!([{ "at_s": 12.5, "from_per_s": 4_000.0, "to_per_s": 5_000.0 }]);
+    assert!(schema().is_valid(&value));
+    let read: Document = serde_json::from_value(value).expect("reads");
+    assert_eq!((read.verdict.limit, read.throttles[0].cause, read.steps[0].window), (None, None, None));
+    let page = text(&read);
+    assert!(page.contains("at 12.50 s: 4,000 -> 5,000/s") && !page.contains("limit:") && !page.contains("means "), "{page}");
+}
+
+#[test]
+fn a_growing_session_states_its_steps_its_limit_and_what_refusals_mean() {
+    let mut bench = Bench::fresh_table(1).without_latency();
+    bench.journals = true;
+    bench.changes = vec![(15.5, Change::Split), (33.0, Change::Split)];
+    bench.window(8_000.0, 30);
+    bench.pause(5);
+    bench.window(8_000.0, 30);
+    bench.pause(1);
+    let mut entries = vec![story::start(), Entry::Target(story::simulated_target())];
+    entries.append(&mut bench.entries);
+    let (written, value) = valid(&story::told(&entries, 66));
+    assert_eq!(written.steps.len(), 2, "{:?}", written.steps);
+    assert_eq!((&value["steps"][1]["between_windows"], &value["steps"][1]["window"]), (&json!(true), &json!(1)));
+    assert_eq!(value["steps"][1]["at_s"], 35.0);
+    assert_eq!((&value["verdict"]["limit"], &value["throttles"][0]["cause"]), (&json!("table-not-scaled"), &json!("table-not-scaled")));
+    assert!(written.throttles[0].meaning.as_ref().is_some_and(|m| m.contains("the keys of this load are uniform")), "{value}");
+    assert!(written.throttles[0].last_s.get() > written.throttles[0].first_s.get());
+    let page = text(&written);
+    assert!(page.contains("at 15.5") && page.contains(" in #1: 4,0") && page.contains("confidence over 0.999"), "{page}");
+    assert!(page.contains("at 35 s, before #2 or while its burst ran out: "), "{page}");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::load::WindowId;
 
+use super::limit::{Limit, Throttling};
+
 /// Whose limit was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -69,6 +71,8 @@ pub enum Caveat {
     InFlight,
     /// Windows disagree about the ceiling by more than 1 %: it moved, or the table's partitions are uneven.
     CeilingMoved,
+    /// The offered rate changed all along: there is no steady part.
+    Ramp,
     /// The session was stopped before the plan ended.
     StoppedEarly,
 }
@@ -90,6 +94,7 @@ impl Caveat {
             Self::Failures => "failures",
             Self::InFlight => "in-flight",
             Self::CeilingMoved => "ceiling-moved",
+            Self::Ramp => "ramp",
             Self::StoppedEarly => "stopped-early",
         }
     }
@@ -110,6 +115,7 @@ impl Caveat {
             Self::Failures => "some requests failed or timed out",
             Self::InFlight => "requests were still in flight",
             Self::CeilingMoved => "windows disagree about the ceiling by more than 1 %",
+            Self::Ramp => "the offered rate changed all along, so there is no steady part",
             Self::StoppedEarly => "the session was stopped before its end",
         }
     }
@@ -141,6 +147,25 @@ pub struct Verdict {
     pub caveats: Vec<Caveat>,
 }
 
+/// A change of the ceiling: the accepted rate of over-driven seconds went from one level to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The window in which it was seen, or at whose start.
+    pub window: WindowId,
+    /// When, seconds of the session.
+    pub at_s: f64,
+    /// Accepted before, requests/s.
+    pub from_per_s: f64,
+    /// Accepted after, requests/s.
+    pub to_per_s: f64,
+    /// For how long the level before had held, seconds under load: pauses do not count.
+    pub dwell_s: f64,
+    /// One less the chance that noise alone looks like this, 0 to 1.
+    pub confidence: f64,
+    /// It happened between the end of the window before and this one, or while this one's burst still ran out.
+    pub between_windows: bool,
+}
+
 /// What one window shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assessment {
@@ -148,6 +173,8 @@ pub struct Assessment {
     pub window: WindowId,
     /// Mean accepted rate over the whole window, requests/s; `None` for a window of no length.
     pub accepted_per_s: Option<f64>,
+    /// Units per accepted request: as the service stated them, else as its documented rule gives them for the item size.
+    pub units_per_request: Option<f64>,
     /// Saturated ceiling: accepted rate in the steady part of an over-driven window.
     pub sustained: Option<Estimate>,
     /// Start of the steady part, seconds from the window's start.
@@ -160,6 +187,13 @@ pub struct Assessment {
     pub verdict: Verdict,
 }
 
+impl Assessment {
+    /// A rate of its requests in capacity units/s.
+    pub fn in_units(&self, per_s: Option<f64>) -> Option<f64> {
+        Some(per_s? * self.units_per_request?)
+    }
+}
+
 /// What the session shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionAssessment {
@@ -169,6 +203,14 @@ pub struct SessionAssessment {
     pub verdict: Verdict,
     /// Saturated ceiling pooled over the windows that agree within 1 %; else that of the last over-driven window.
     pub sustained: Option<Estimate>,
+    /// The same in capacity units/s.
+    pub sustained_units_per_s: Option<f64>,
+    /// Which limit of the service was met; `None` unless it was the service's.
+    pub limit: Option<Limit>,
+    /// Steps of the ceiling over all windows, in order.
+    pub steps: Vec<Step>,
+    /// What each distinct refusal means, in the order of the snapshot's.
+    pub throttling: Vec<Throttling>,
     /// Highest steady offered rate at which nothing was throttled, requests/s.
     pub clean_at_least_per_s: Option<f64>,
     /// Lowest offered rate that showed steady throttling, requests/s.

@@ -70,7 +70,7 @@ pub(super) fn missing_at_start(load: &Snapshot, window: &Window, per_s: f64, lar
     let from = end.saturating_sub(LOOK_BACK_ROWS);
     let mut missing: f64 = 0.0;
     for row in load.rows.get(from..end).unwrap_or_default() {
-        let same = row.window.and_then(|id| op_of(load, id)).is_none_or(|op| op == window.spec.op);
+        let same = row.window.is_none_or(|id| offers(load, id, window.spec.op));
         let accepted = if same { row.counts.accepted } else { 0 };
         missing = drained(missing, accepted as f64, per_s, f64::from(row.span_s.max(1)));
         if same && row.counts.throttled > 0 {
@@ -93,10 +93,11 @@ fn drained(missing: f64, accepted: f64, per_s: f64, span_s: f64) -> f64 {
     (missing + accepted - per_s * span_s).max(0.0)
 }
 
-fn op_of(load: &Snapshot, id: WindowId) -> Option<Op> {
+/// Whether a window, or the one beside it, has this operation; so has one that is not known.
+fn offers(load: &Snapshot, id: WindowId, op: Op) -> bool {
     // Windows are numbered in the order in which they open.
-    let at = load.windows.binary_search_by_key(&id, |w| w.spec.id).ok()?;
-    load.windows.get(at).map(|w| w.spec.op)
+    let at = load.windows.binary_search_by_key(&id, |w| w.spec.id).ok();
+    at.and_then(|at| load.windows.get(at)).is_none_or(|w| w.spec.op == op || w.spec.beside.is_some())
 }
 
 #[cfg(test)]

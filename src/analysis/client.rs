@@ -3,6 +3,7 @@
 
 use crate::load::Window;
 
+use super::ramp::peak;
 use super::session::Context;
 use super::words::{count_in_words, per_s_in_words, percent};
 
@@ -65,7 +66,7 @@ pub(super) fn evidence(window: &Window, context: &Context, short: bool) -> Vec<S
 /// What the in-flight cap has to do with it. The need is Little's law: what is in flight is rate times time in flight.
 fn cap(window: &Window, context: &Context) -> Option<String> {
     let cap = context.in_flight_cap.filter(|cap| window.client.in_flight_max >= *cap)?;
-    let rate = window.spec.rate.per_s();
+    let rate = peak(window);
     let of = format!("the in-flight cap of {} was reached", count_in_words(f64::from(cap)));
     let answers = if window.counts.throttled > window.counts.accepted { &window.service.throttled } else { &window.service.accepted };
     let Some(ms) = answers.quantiles().p50 else { return Some(format!("{of}, and nothing was answered")) };

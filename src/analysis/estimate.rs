@@ -71,20 +71,19 @@ pub(super) fn t95(degrees: usize) -> f64 {
     }
 }
 
-/// The values' mean weighted by the inverse of their variance, and its interval, never narrower than the narrowest of theirs
-/// divided by the root of their number.
-pub(super) fn pool(estimates: &[Estimate]) -> Option<Estimate> {
-    let half = |e: &Estimate| (e.ci95.1 - e.per_s).max(f64::MIN_POSITIVE);
-    let weights: Vec<f64> = estimates.iter().map(|e| half(e).powi(-2)).collect();
-    let total: f64 = weights.iter().sum();
-    if estimates.is_empty() || !total.is_finite() || total <= 0.0 {
+/// The mean of estimates, each weighted by the seconds that it rests on, and its interval: that of a mean of independent
+/// estimates, never narrower than the clocks allow or than what they disagree by among themselves. (Weights from the
+/// intervals themselves would favour those that are narrow by chance.)
+pub(super) fn pool(estimates: &[Estimate], seconds: &[f64]) -> Option<Estimate> {
+    let total: f64 = seconds.iter().sum();
+    if estimates.is_empty() || estimates.len() != seconds.len() || !total.is_finite() || total <= 0.0 {
         return None;
     }
-    let per_s = estimates.iter().zip(&weights).map(|(e, w)| e.per_s * w).sum::<f64>() / total;
-    // What the windows disagree by among themselves counts too.
-    let spread = estimates.iter().map(|e| (e.per_s - per_s).abs()).fold(0.0, f64::max);
-    let half =
-        total.sqrt().recip().max(NARROWEST * per_s).max(if estimates.len() > 1 { spread / (estimates.len() as f64).sqrt() } else { 0.0 });
+    let sum = |of: &dyn Fn(&Estimate, f64) -> f64| estimates.iter().zip(seconds).map(|(e, s)| of(e, s / total)).sum::<f64>();
+    let per_s = sum(&|e, weight| weight * e.per_s);
+    let half = sum(&|e, weight| (weight * (e.ci95.1 - e.per_s)).powi(2)).sqrt();
+    let spread = estimates.iter().map(|e| (e.per_s - per_s).abs()).fold(0.0, f64::max) / (estimates.len() as f64).sqrt();
+    let half = half.max(NARROWEST * per_s).max(if estimates.len() > 1 { spread } else { 0.0 });
     Some(Estimate { per_s, ci95: ((per_s - half).max(0.0), per_s + half) })
 }
 
@@ -163,7 +162,8 @@ mod tests {
         #[test]
         fn a_pooled_estimate_lies_among_its_windows(values in prop::collection::vec((1.0f64..1e5, 0.01f64..50.0), 1..9)) {
             let estimates: Vec<Estimate> = values.iter().map(|(v, h)| Estimate { per_s: *v, ci95: (v - h, v + h) }).collect();
-            let pooled = pool(&estimates).expect("an estimate");
+            let seconds = vec![30.0; estimates.len()];
+            let pooled = pool(&estimates, &seconds).expect("an estimate");
             let low = values.iter().map(|v| v.0).fold(f64::INFINITY, f64::min);
             let high = values.iter().map(|v| v.0).fold(0.0, f64::max);
             prop_assert!(pooled.per_s >= low - 1e-6 && pooled.per_s <= high + 1e-6);

@@ -1,12 +1,16 @@
 //! What the session shows: the windows' figures pooled, and the clean ceiling bracketed.
 
-use crate::load::{Op, Snapshot, Window};
+use crate::load::{Keys, Op, Snapshot, Window};
 
-use super::assessment::{Assessment, Caveat, Estimate, SessionAssessment, Verdict, VerdictKind};
+use super::assessment::{Assessment, Caveat, Estimate, SessionAssessment, Step, Verdict, VerdictKind};
 use super::cost;
 use super::estimate;
+use super::evidence::{service_evidence, steps_in_words};
+use super::limit::{self, Billing};
+use super::ramp::peak;
+use super::steps::steps;
 use super::window::{Judged, judge, reasons};
-use super::words::{count_in_words, estimate_in_words, per_s_in_words, seconds};
+use super::words::{count_in_words, per_s_in_words, seconds};
 
 /// Ceilings that differ by no more than this share are one ceiling.
 const AGREE: f64 = 0.01;
@@ -29,14 +33,23 @@ pub struct Context {
     pub item_bytes: u32,
     /// Whether reads are strongly consistent.
     pub consistent_read: bool,
+    /// How keys are chosen, where that is known.
+    pub keys: Option<Keys>,
+    /// How the table is billed.
+    pub billing: Billing,
+    /// The maximum on-demand throughput set for the table, write and read units/s.
+    pub max_units: Option<(u64, u64)>,
+    /// What the service says that the whole table serves, write and read units/s.
+    pub table_units: Option<(u64, u64)>,
 }
 
 impl Context {
     /// Units per request: as the service stated them, else as its documented rule gives them for the item size.
     pub(super) fn units_per_request(&self, window: &Window) -> Option<f64> {
+        let item_bytes = window.spec.item_bytes.unwrap_or(self.item_bytes);
         window
             .units_per_request()
-            .or_else(|| (self.item_bytes > 0).then(|| cost::units_per_request(window.spec.op, self.item_bytes, self.consistent_read)))
+            .or_else(|| (item_bytes > 0).then(|| cost::units_per_request(window.spec.op, item_bytes, self.consistent_read)))
     }
 }
 
@@ -53,7 +66,8 @@ pub fn assess(load: &Snapshot, context: &Context) -> SessionAssessment {
     for (window, one) in load.windows.iter().zip(&mut judged) {
         say_what_a_quiet_window_shows(window, one, largest[slot(window.spec.op)]);
     }
-    let mut session = SessionAssessment::default();
+    let mut session =
+        SessionAssessment { steps: steps(load), throttling: limit::throttling(load, context), ..SessionAssessment::default() };
     session_figures(load, &judged, context, &mut session);
     session.windows = judged.into_iter().map(|one| one.assessment).collect();
     session
@@ -90,25 +104,39 @@ fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, sessio
     let mut caveats: Vec<Caveat> = Vec::new();
     let mut evidence: Vec<String> = Vec::new();
 
-    let bound: Vec<&Assessment> =
-        ours.iter().filter(|(_, one)| kind(one) == VerdictKind::ServiceBound).map(|(_, one)| &one.assessment).collect();
-    let ceilings: Vec<Estimate> = bound.iter().filter_map(|a| a.sustained).collect();
+    let bound: Vec<(&Window, &Judged)> =
+        ours.iter().filter(|(w, one)| kind(one) == VerdictKind::ServiceBound && w.spec.ramp_to.is_none()).copied().collect();
+    // Windows with items of another size are compared in units, and said in requests of the last one's.
+    let last_units = bound.last().and_then(|(_, one)| one.assessment.units_per_request);
+    let sized = |one: &Judged| Some((scaled(one.assessment.sustained?, size(&one.assessment, last_units)), one.steady_s));
+    let (ceilings, seconds): (Vec<Estimate>, Vec<f64>) = bound.iter().filter_map(|(_, one)| sized(one)).unzip();
     session.sustained = if agree(&ceilings) {
-        estimate::pool(&ceilings)
+        estimate::pool(&ceilings, &seconds)
     } else {
         caveats.push(Caveat::CeilingMoved);
         ceilings.last().copied()
     };
+    session.sustained_units_per_s = session.sustained.zip(last_units).map(|(e, units)| e.per_s * units);
     session.burst_units = ours.iter().rev().find_map(|(_, one)| one.assessment.burst_units);
-    bracket_clean_ceiling(&ours, session, &mut caveats);
+    bracket_clean_ceiling(&ours, last_units, session, &mut caveats);
 
     let count = |wanted| ours.iter().filter(|(_, one)| kind(one) == wanted).count();
     let (service, client, quiet) =
         (count(VerdictKind::ServiceBound), count(VerdictKind::ClientBound), count(VerdictKind::CeilingNotReached));
     let verdict = if service > 0 {
-        service_evidence(op, &bound, &ceilings, session, &caveats, &mut evidence);
+        let bound: Vec<(&Window, &Assessment)> = bound.iter().map(|(w, one)| (*w, &one.assessment)).collect();
+        if !bound.is_empty() {
+            service_evidence(op, &bound, &ceilings, session, &caveats, &mut evidence);
+        }
+        let steps: Vec<&Step> = session.steps.iter().filter(|step| ours.iter().any(|(w, _)| w.spec.id == step.window)).collect();
+        evidence.extend(steps_in_words(&steps));
+        let ramps =
+            ours.iter().filter(|(w, one)| w.spec.ramp_to.is_some() && w.counts.throttled > 0 && kind(one) == VerdictKind::ServiceBound);
+        evidence.extend(ramps.filter_map(|(_, one)| one.assessment.verdict.evidence.first().cloned()));
         if let Some((window, _)) = pairs().rfind(of_bound) {
-            evidence.push(reasons(load, window));
+            let (said, limit) = reasons(load, window, context);
+            evidence.push(said);
+            session.limit = Some(limit);
         }
         // A window in which the client fell short says nothing of the service; those in which it kept its schedule stand.
         VerdictKind::ServiceBound
@@ -140,11 +168,19 @@ fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, sessio
         }
     }
     if service > 0 && session.sustained.is_none() {
-        caveats.extend(bound.iter().flat_map(|a| &a.verdict.caveats).filter(|c| matches!(c, Caveat::TooShort | Caveat::NotStationary)));
+        caveats.extend(
+            bound
+                .iter()
+                .flat_map(|(_, one)| &one.assessment.verdict.caveats)
+                .filter(|c| matches!(c, Caveat::TooShort | Caveat::NotStationary)),
+        );
     }
     if service > 0 && session.burst_units.is_none() {
         caveats.extend(
-            bound.iter().flat_map(|a| &a.verdict.caveats).filter(|c| matches!(c, Caveat::BurstNotRefilled | Caveat::BurstUncertain)),
+            bound
+                .iter()
+                .flat_map(|(_, one)| &one.assessment.verdict.caveats)
+                .filter(|c| matches!(c, Caveat::BurstNotRefilled | Caveat::BurstUncertain)),
         );
     }
     for (holds, caveat) in [
@@ -161,6 +197,17 @@ fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, sessio
     session.verdict = Verdict { kind: verdict, evidence, caveats };
 }
 
+/// What one request of a window counts for, in requests of so many units.
+pub(super) fn size(shown: &Assessment, units: Option<f64>) -> f64 {
+    let size = shown.units_per_request.zip(units).map_or(1.0, |(own, units)| own / units);
+    // What the service states of a few requests may differ in its last digits.
+    if size.is_finite() && (size - 1.0).abs() > 1e-3 { size } else { 1.0 }
+}
+
+fn scaled(e: Estimate, by: f64) -> Estimate {
+    Estimate { per_s: e.per_s * by, ci95: (e.ci95.0 * by, e.ci95.1 * by) }
+}
+
 fn agree(ceilings: &[Estimate]) -> bool {
     let low = ceilings.iter().map(|e| e.per_s).fold(f64::INFINITY, f64::min);
     let high = ceilings.iter().map(|e| e.per_s).fold(0.0, f64::max);
@@ -168,16 +215,16 @@ fn agree(ceilings: &[Estimate]) -> bool {
 }
 
 fn highest(ours: &[(&Window, &Judged)]) -> String {
-    per_s_in_words(ours.iter().map(|(w, _)| w.spec.rate.per_s()).fold(0.0, f64::max))
+    per_s_in_words(ours.iter().map(|(w, _)| peak(w)).fold(0.0, f64::max))
 }
 
 /// Brackets the clean ceiling in the order of the windows: a later window that contradicts an earlier one replaces it,
 /// because the table has grown (or the person has changed it) in between.
-fn bracket_clean_ceiling(ours: &[(&Window, &Judged)], session: &mut SessionAssessment, caveats: &mut Vec<Caveat>) {
+fn bracket_clean_ceiling(ours: &[(&Window, &Judged)], units: Option<f64>, session: &mut SessionAssessment, caveats: &mut Vec<Caveat>) {
     let carried_by_burst = |rate: f64| session.sustained.is_some_and(|e| rate > e.ci95.1.max(e.per_s * (1.0 + AGREE)));
     let (mut at_least, mut below): (Option<f64>, Option<f64>) = (None, None);
-    for (window, one) in ours {
-        let rate = window.spec.rate.per_s();
+    for (window, one) in ours.iter().filter(|(w, _)| w.spec.ramp_to.is_none()) {
+        let rate = window.spec.rate.per_s() * size(&one.assessment, units);
         if one.assessment.verdict.kind == VerdictKind::ServiceBound {
             if at_least.is_some_and(|least| least >= rate) {
                 caveats.push(Caveat::CeilingMoved);
@@ -194,41 +241,4 @@ fn bracket_clean_ceiling(ours: &[(&Window, &Judged)], session: &mut SessionAsses
     }
     session.clean_at_least_per_s = at_least;
     session.clean_below_per_s = below;
-}
-
-fn service_evidence(
-    op: Op,
-    bound: &[&Assessment],
-    ceilings: &[Estimate],
-    session: &SessionAssessment,
-    caveats: &[Caveat],
-    evidence: &mut Vec<String>,
-) {
-    let windows = |n: usize| if n == 1 { "1 window".to_owned() } else { format!("{n} windows") };
-    match session.sustained {
-        Some(e) if caveats.contains(&Caveat::CeilingMoved) && ceilings.len() > 1 => {
-            let all: Vec<String> = ceilings.iter().map(|e| per_s_in_words(e.per_s)).collect();
-            evidence.push(format!(
-                "sustained {} {}/s in the last over-driven window; in all: {}",
-                per_s_in_words(e.per_s),
-                op.plural(),
-                all.join(", ")
-            ));
-        }
-        Some(e) => {
-            let said = estimate_in_words(e, &format!(" {}", op.plural()));
-            evidence.push(format!("sustained {said} in {} that throttled steadily", windows(ceilings.len())));
-        }
-        None => evidence.push(format!("{} throttled steadily, none long enough to state a ceiling", windows(bound.len()))),
-    }
-    if let Some(burst) = session.burst_units {
-        evidence.push(format!("a burst of {} units was accepted on top before throttling set in", count_in_words(burst)));
-    }
-    match (session.clean_at_least_per_s, session.clean_below_per_s) {
-        (Some(least), Some(below)) => {
-            evidence.push(format!("no throttle at {}/s, steady throttling at {}/s", per_s_in_words(least), per_s_in_words(below)));
-        }
-        (None, Some(below)) => evidence.push(format!("steady throttling at {}/s, the lowest that was over-driven", per_s_in_words(below))),
-        _ => {}
-    }
 }

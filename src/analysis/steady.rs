@@ -12,7 +12,7 @@ use crate::load::{Second, Window};
 /// No steady part is shorter than this many seconds, nor than a tenth of its window.
 pub(super) const SHORTEST_S: f64 = 3.0;
 /// A change of level counts from this many standard errors: of 1,000 stretches without one, fewer than one shows it.
-const SIGNIFICANT: f64 = 4.4;
+pub(super) const SIGNIFICANT: f64 = 4.4;
 /// One odd second counts as a hiccup, not as two changes of level, from this many standard deviations.
 const HICCUP: f64 = 6.0;
 /// The first second of a level belongs to it unless it is off by this many standard deviations.
@@ -68,6 +68,10 @@ pub(super) fn settled(counts: &[f64]) -> Vec<f64> {
     // The first two may be the burst, which is no hiccup.
     for at in 2..counts.len().saturating_sub(1) {
         let Some([lacks, has]) = settled.get(at..at + 2).and_then(|pair| <[f64; 2]>::try_from(pair).ok()) else { break };
+        // Without this the two cannot lie half the limit below and above whatever level there is.
+        if has - lacks <= limit {
+            continue;
+        }
         let about = settled.get(at.saturating_sub(3)..at).into_iter().chain(counts.get(at + 2..(at + 5).min(counts.len())));
         let level = median(about.flatten().copied().collect());
         let mean = f64::midpoint(lacks, has);
@@ -141,7 +145,7 @@ pub(super) fn noise(counts: &[f64]) -> f64 {
 
 /// The counts with single odd seconds replaced by the median about them. The first two and the last two stay: there an
 /// odd second is the burst, or a change that has only begun.
-fn without_hiccups(counts: &[f64]) -> Vec<f64> {
+pub(super) fn without_hiccups(counts: &[f64]) -> Vec<f64> {
     let limit = HICCUP * noise(counts);
     let mut calm = counts.to_vec();
     for (at, about) in counts.windows(5).enumerate() {

@@ -6,9 +6,11 @@ use super::assessment::{Assessment, Caveat, Estimate, Verdict, VerdictKind};
 use super::burst::{self, KNOWN_WITHIN, MISSING_AT_MOST};
 use super::client::{self, GAP_NANOS};
 use super::estimate;
+use super::limit::{self, Limit};
+use super::ramp;
 use super::session::Context;
 use super::steady::{self, SHORTEST_S};
-use super::words::{count_in_words, estimate_in_words, per_s_in_words, percent, seconds};
+use super::words::{count_in_words, estimate_in_words, per_s_in_words, percent, seconds, units_in_words};
 
 /// From this share of intents shed or sent late the client itself was short.
 pub(super) const CLIENT_SHORT: f64 = 0.005;
@@ -17,6 +19,9 @@ const STEADY_SHARE: f64 = 0.001;
 /// A ceiling is stated only if its 95 % interval is no wider than this to either side: then it is within 1 % with 99 %
 /// confidence (2.58 standard errors instead of 1.96).
 const KNOWN_CEILING: f64 = 0.0076;
+
+/// A mean that differs from the ceiling by less than this share needs no word.
+const WORTH_SAYING: f64 = 0.001;
 
 /// A window's assessment, and what the session's needs besides.
 #[derive(Debug)]
@@ -28,6 +33,8 @@ pub(super) struct Judged {
     pub(super) clean: bool,
     /// Length, seconds.
     pub(super) span_s: f64,
+    /// Length of its steady part, seconds.
+    pub(super) steady_s: f64,
 }
 
 struct Steadiness {
@@ -53,6 +60,7 @@ pub(super) fn judge(load: &Snapshot, window: &Window, context: &Context, largest
     let mut assessment = Assessment {
         window: window.spec.id,
         accepted_per_s: (span_s > 0.0 && !window.is_adjusting()).then(|| window.counts.accepted as f64 / span_s),
+        units_per_request: context.units_per_request(window),
         first_throttle_s: window.first_throttle().map(|d| d.as_secs_f64()),
         ..Assessment::default()
     };
@@ -61,15 +69,18 @@ pub(super) fn judge(load: &Snapshot, window: &Window, context: &Context, largest
         caveats.push(Caveat::Adjusting);
         let said = format!("{} setpoints in {}: each too short to judge", window.folded, seconds(span_s));
         assessment.verdict = verdict(VerdictKind::Inconclusive, vec![said], caveats);
-        return Judged { assessment, above_ceiling: None, clean: false, span_s };
+        return Judged { assessment, above_ceiling: None, clean: false, span_s, steady_s: 0.0 };
     }
     if window.counts.offered == 0 || span_s < 1.0 {
         caveats.push(Caveat::TooShort);
         let said = format!("{} intents in {}: too little to judge", count_in_words(window.counts.offered as f64), seconds(span_s));
         assessment.verdict = verdict(VerdictKind::Inconclusive, vec![said], caveats);
-        return Judged { assessment, above_ceiling: None, clean: false, span_s };
+        return Judged { assessment, above_ceiling: None, clean: false, span_s, steady_s: 0.0 };
     }
 
+    if let Some(to) = window.spec.ramp_to {
+        return ramp::judge(load, window, context, to, span_s, assessment, caveats);
+    }
     let steadiness = steadiness(window, span_s);
     let mut above = None;
     if let Some(ceiling) = steadiness.ceiling {
@@ -85,7 +96,7 @@ pub(super) fn judge(load: &Snapshot, window: &Window, context: &Context, largest
         } else if missing > MISSING_AT_MOST * requests {
             caveats.push(Caveat::BurstNotRefilled);
         } else {
-            assessment.burst_units = context.units_per_request(window).map(|units| requests * units);
+            assessment.burst_units = assessment.units_per_request.map(|units| requests * units);
         }
     }
     caveats.extend(steadiness.caveat);
@@ -93,7 +104,7 @@ pub(super) fn judge(load: &Snapshot, window: &Window, context: &Context, largest
     if short {
         caveats.push(Caveat::ClientSaturated);
     }
-    let (kind, mut evidence) = weigh(load, window, &steadiness, &assessment, short, span_s);
+    let (kind, mut evidence) = weigh(load, window, context, &steadiness, &assessment, above, short, span_s);
     if kind == VerdictKind::Inconclusive && !short && !steadiness.throttles && window.counts.throttled > 0 {
         caveats.push(Caveat::TooShort);
     }
@@ -101,10 +112,11 @@ pub(super) fn judge(load: &Snapshot, window: &Window, context: &Context, largest
     evidence.extend(failure_evidence(window));
     assessment.verdict = verdict(kind, evidence, caveats);
     let clean = kind == VerdictKind::CeilingNotReached && window.counts.throttled == 0 && span_s >= SHORTEST_S;
-    Judged { assessment, above_ceiling: above, clean, span_s }
+    let steady_s = steadiness.counts.len() as f64;
+    Judged { assessment, above_ceiling: above, clean, span_s, steady_s }
 }
 
-fn verdict(kind: VerdictKind, evidence: Vec<String>, mut caveats: Vec<Caveat>) -> Verdict {
+pub(super) fn verdict(kind: VerdictKind, evidence: Vec<String>, mut caveats: Vec<Caveat>) -> Verdict {
     caveats.sort_unstable();
     caveats.dedup();
     Verdict { kind, evidence, caveats }
@@ -176,16 +188,19 @@ fn throttled_share(seconds: &[Second]) -> f64 {
 }
 
 /// An odd refusal now and then is not steady throttling: at least four of five seconds must have one, and together they must matter.
-fn is_steady_throttling(seconds: &[Second]) -> bool {
+pub(super) fn is_steady_throttling(seconds: &[Second]) -> bool {
     let with = seconds.iter().filter(|s| s.counts.throttled > 0).count();
     !seconds.is_empty() && with * 5 >= seconds.len() * 4 && throttled_share(seconds) >= STEADY_SHARE
 }
 
+#[expect(clippy::too_many_arguments, reason = "everything that is known of a window, each of it once")]
 fn weigh(
     load: &Snapshot,
     window: &Window,
+    context: &Context,
     steadiness: &Steadiness,
     so_far: &Assessment,
+    above: Option<f64>,
     short: bool,
     span_s: f64,
 ) -> (VerdictKind, Vec<String>) {
@@ -200,14 +215,16 @@ fn weigh(
                     0 => "on".to_owned(),
                     odd => format!("to {}; after that it changed, for too short to be a level", seconds(span_s - odd as f64)),
                 };
-                evidence.push(format!("accepted {} from {} {to}", estimate_in_words(e, ""), seconds(steadiness.from_s)));
+                let units = units_in_words(e.per_s, so_far.units_per_request);
+                evidence.push(format!("accepted {}{units} from {} {to}", estimate_in_words(e, ""), seconds(steadiness.from_s)));
+                evidence.extend(average(so_far, e.per_s, above.unwrap_or_default(), span_s));
             }
             None => evidence.push(match steadiness.caveat {
                 Some(Caveat::NotStationary) => format!("the accepted rate was still changing at the end of {length}"),
                 _ => format!("the steady part of {length} is too short to state a ceiling within 1 %"),
             }),
         }
-        evidence.push(reasons(load, window));
+        evidence.push(reasons(load, window, context).0);
         return (if short { VerdictKind::Inconclusive } else { VerdictKind::ServiceBound }, evidence);
     }
     if counts.throttled == 0 {
@@ -219,7 +236,8 @@ fn weigh(
             VerdictKind::CeilingNotReached
         };
         let evidence = if kind == VerdictKind::CeilingNotReached {
-            format!("accepted all of {rate}/s for {length}")
+            let units = units_in_words(window.spec.rate.per_s(), so_far.units_per_request);
+            format!("accepted all of {rate}/s{units} for {length}")
         } else {
             format!("nothing of {rate}/s was throttled in {length}")
         };
@@ -239,18 +257,37 @@ fn weigh(
     (kind, vec![evidence])
 }
 
-/// What the service said of why, for the answers first seen in or before this window that it can have given.
-pub(super) fn reasons(load: &Snapshot, window: &Window) -> String {
+/// What the mean over the whole window is made of, so that nobody takes it for the ceiling.
+fn average(shown: &Assessment, sustained: f64, above: f64, span_s: f64) -> Option<String> {
+    let mean = shown.accepted_per_s?;
+    if (mean - sustained).abs() < WORTH_SAYING * sustained {
+        return None;
+    }
+    let whole = format!("{}/s over the whole {} window", per_s_in_words(mean), seconds(span_s));
+    let (sustained, above) = (per_s_in_words(sustained), count_in_words(above));
+    Some(if mean < shown.sustained?.per_s {
+        format!("{whole} is less than the {sustained}/s of its steady part: the accepted rate rose within it")
+    } else if shown.burst_units.is_some() {
+        format!("{whole} = {sustained}/s sustained + a burst of {above} spread over it")
+    } else {
+        format!("{whole} = {sustained}/s sustained + {above} accepted above that before it was steady")
+    })
+}
+
+/// What the service said of why, and which limit that is, for the answers first seen in or before this window that it can
+/// have given.
+pub(super) fn reasons(load: &Snapshot, window: &Window, context: &Context) -> (String, Limit) {
     let end = window.end.unwrap_or(load.at);
     let given = |t: &&Tally<Refusal>| t.first <= end && t.last >= window.spec.start;
     let Some(main) = load.refusals.iter().filter(given).max_by_key(|t| t.count) else {
-        return "the answers were not kept".to_owned();
+        return ("the answers were not kept".to_owned(), Limit::Unknown);
     };
     let reasons = if main.what.reasons.is_empty() { String::new() } else { format!(" {}", main.what.reasons.join(", ")) };
-    format!("{} {}{reasons}: {}", main.what.http_status, main.what.code, main.what.cause().in_words())
+    let limit = limit::meaning(load, main, context).limit;
+    (format!("{} {}{reasons}: {}", main.what.http_status, main.what.code, limit.in_words()), limit)
 }
 
-fn failure_evidence(window: &Window) -> Option<String> {
+pub(super) fn failure_evidence(window: &Window) -> Option<String> {
     let counts = &window.counts;
     (counts.failed + counts.timed_out > 0).then(|| {
         format!(

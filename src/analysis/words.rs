@@ -16,6 +16,14 @@ pub fn per_s_in_words(per_s: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// The same rate in capacity units, where a request is not one: ` (8,000 units/s)`.
+pub(super) fn units_in_words(per_s: f64, units_per_request: Option<f64>) -> String {
+    match units_per_request {
+        Some(units) if (units - 1.0).abs() > 1e-3 => format!(" ({} units/s)", per_s_in_words(per_s * units)),
+        _ => String::new(),
+    }
+}
+
 /// An estimate for a sentence, with half the width of its interval.
 pub(super) fn estimate_in_words(estimate: Estimate, what: &str) -> String {
     let half = (estimate.ci95.1 - estimate.per_s).max(0.0);

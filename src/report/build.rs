@@ -1,12 +1,12 @@
 //! From a recording to its document. Nothing is computed here that the recording does not hold: the screen, the status
 //! line and the file speak of one value.
 
-use crate::analysis::{self, Assessment, Context, Estimate};
+use crate::analysis::{self, Assessment, Billing, Context, Estimate, Throttling};
 use crate::load::{self, Latency, Offset, Quantiles, Row, Tally};
 
 use super::document::{
     BothLatencies, Buckets, Claim, Client, Counts, Document, Event, Failure, Figures, Histograms, KeyCounts, Latencies, Ledger,
-    PartitionLedger, Plan, PlannedWindow, Runner, SCHEMA, ScheduleError, Session, SessionVerdict, Target, Throttle, Tool, Totals,
+    PartitionLedger, Plan, PlannedWindow, Runner, SCHEMA, ScheduleError, Session, SessionVerdict, Step, Target, Throttle, Tool, Totals,
     UnitsPerS, Window, Workload,
 };
 use super::facts::StopReason;
@@ -29,6 +29,22 @@ pub fn context(recording: &Recording) -> Context {
         in_flight_cap: (recording.workload.max_in_flight > 0).then_some(recording.workload.max_in_flight),
         item_bytes: recording.workload.item_bytes,
         consistent_read: recording.workload.consistent_read,
+        keys: recording.workload.keys.parse().ok(),
+        billing: billing(&recording.target.billing_mode),
+        max_units: recording.target.max_units,
+        table_units: recording.claims.last().and_then(|claim| claim.warm_throughput).or(recording.target.warm_throughput),
+    }
+}
+
+/// How a table is billed, from `on-demand` or `provisioned:W,R`.
+fn billing(mode: &str) -> Billing {
+    if mode == "on-demand" {
+        return Billing::OnDemand;
+    }
+    let units = mode.strip_prefix("provisioned:").and_then(|units| units.split_once(','));
+    match units.map(|(write, read)| (write.trim().parse(), read.trim().parse())) {
+        Some((Ok(write), Ok(read))) => Billing::Provisioned(write, read),
+        _ => Billing::Unknown,
     }
 }
 
@@ -60,9 +76,9 @@ pub fn document(recording: &Recording) -> Document {
         }),
         windows: load.windows.iter().map(|w| window(w, recording)).collect(),
         buckets: buckets(&load.rows),
-        throttles: load.refusals.iter().map(throttle).collect(),
+        throttles: load.refusals.iter().enumerate().map(|(at, tally)| throttle(tally, recording.assessment.throttling.get(at))).collect(),
         failures: load.failures.iter().map(failure).collect(),
-        steps: Vec::new(),
+        steps: recording.assessment.steps.iter().map(step).collect(),
         runners: vec![Runner {
             id: "local".to_owned(),
             kind: "process".to_owned(),
@@ -198,7 +214,9 @@ fn window(window: &load::Window, recording: &Recording) -> Window {
             (accepted + throttled > 0).then_some(KeyCounts { accepted, throttled })
         },
         accepted_per_s: shown.accepted_per_s.into(),
+        accepted_units_per_s: shown.in_units(shown.accepted_per_s).into(),
         sustained_per_s: shown.sustained.map(|e| e.per_s).into(),
+        sustained_units_per_s: shown.in_units(shown.sustained.map(|e| e.per_s)).into(),
         sustained_ci95_per_s: interval(shown.sustained),
         steady_from_s: shown.steady_from_s.into(),
         burst_units: shown.burst_units.into(),
@@ -269,11 +287,23 @@ fn buckets(rows: &[Row]) -> Buckets {
     }
 }
 
-fn first_s(first: Offset) -> Finite {
-    first.secs().into()
+fn instant(at: Offset) -> Finite {
+    at.secs().into()
 }
 
-fn throttle(tally: &Tally<load::Refusal>) -> Throttle {
+fn step(step: &analysis::Step) -> Step {
+    Step {
+        window: Some(step.window.0),
+        at_s: step.at_s.into(),
+        from_per_s: step.from_per_s.into(),
+        to_per_s: step.to_per_s.into(),
+        dwell_s: step.dwell_s.into(),
+        confidence: step.confidence.into(),
+        between_windows: step.between_windows,
+    }
+}
+
+fn throttle(tally: &Tally<load::Refusal>, judged: Option<&Throttling>) -> Throttle {
     Throttle {
         http_status: tally.what.http_status,
         code: tally.what.code.clone(),
@@ -281,7 +311,10 @@ fn throttle(tally: &Tally<load::Refusal>) -> Throttle {
         resource: tally.what.resource.clone(),
         message: tally.what.message.clone(),
         count: tally.count,
-        first_s: first_s(tally.first),
+        first_s: instant(tally.first),
+        last_s: instant(tally.last),
+        cause: judged.map(|judged| judged.limit),
+        meaning: judged.map(|judged| judged.meaning.clone()),
     }
 }
 
@@ -292,14 +325,16 @@ fn failure(tally: &Tally<load::Failure>) -> Failure {
         http_status: tally.what.http_status,
         message: tally.what.message.clone(),
         count: tally.count,
-        first_s: first_s(tally.first),
+        first_s: instant(tally.first),
     }
 }
 
 fn verdict(assessment: &analysis::SessionAssessment) -> SessionVerdict {
     SessionVerdict {
         kind: assessment.verdict.kind,
+        limit: assessment.limit,
         sustained_per_s: assessment.sustained.map(|e| e.per_s).into(),
+        sustained_units_per_s: assessment.sustained_units_per_s.into(),
         ci95_per_s: interval(assessment.sustained),
         clean_at_least_per_s: assessment.clean_at_least_per_s.into(),
         clean_below_per_s: assessment.clean_below_per_s.into(),

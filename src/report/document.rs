@@ -8,9 +8,10 @@ pub use plan::{Claim, KeyCounts, Plan, PlannedWindow, UnitsPerS};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Caveat, VerdictKind};
-use crate::load::{FailureKind, Op};
+use crate::load::Op;
 
 use super::facts::{EventKind, Phase, TargetKind};
+pub use super::findings::{Failure, SessionVerdict, Step, Throttle};
 use super::finite::Finite;
 use super::host::Host;
 
@@ -47,7 +48,7 @@ pub struct Document {
     pub throttles: Vec<Throttle>,
     /// Distinct failures.
     pub failures: Vec<Failure>,
-    /// Changes of the accepted level within windows.
+    /// Steps of the ceiling, within windows and between them.
     pub steps: Vec<Step>,
     /// Who offered the load.
     pub runners: Vec<Runner>,
@@ -237,8 +238,14 @@ pub struct Window {
     pub hottest_key: Option<KeyCounts>,
     /// Mean accepted rate over all of it, requests/s.
     pub accepted_per_s: Finite,
+    /// The same in capacity units/s, as the service stated them, else by its documented rule.
+    #[serde(default)]
+    pub accepted_units_per_s: Finite,
     /// Saturated ceiling, requests/s.
     pub sustained_per_s: Finite,
+    /// The same in capacity units/s.
+    #[serde(default)]
+    pub sustained_units_per_s: Finite,
     /// Its 95 % interval.
     pub sustained_ci95_per_s: Option<[Finite; 2]>,
     /// Start of the steady part, seconds from the window's start.
@@ -380,53 +387,6 @@ pub struct Buckets {
     pub response_p99_ms: Vec<Finite>,
 }
 
-/// A throttle answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Throttle {
-    /// HTTP status.
-    pub http_status: u16,
-    /// Error code.
-    pub code: String,
-    /// Reasons, where given.
-    pub reasons: Vec<String>,
-    /// Resource, where given.
-    pub resource: Option<String>,
-    /// Message, verbatim.
-    pub message: String,
-    /// How often.
-    pub count: u64,
-    /// When it first arrived, seconds.
-    pub first_s: Finite,
-}
-
-/// A failure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
-    /// Where it failed.
-    pub kind: FailureKind,
-    /// Error code, where given.
-    pub code: Option<String>,
-    /// HTTP status, where there was an answer.
-    pub http_status: Option<u16>,
-    /// Message.
-    pub message: String,
-    /// How often.
-    pub count: u64,
-    /// When it first happened, seconds.
-    pub first_s: Finite,
-}
-
-/// A change of level.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
-    /// When, seconds.
-    pub at_s: Finite,
-    /// Accepted before, requests/s.
-    pub from_per_s: Finite,
-    /// Accepted after, requests/s.
-    pub to_per_s: Finite,
-}
-
 /// Who offered load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Runner {
@@ -456,25 +416,4 @@ pub struct Event {
     pub kind: EventKind,
     /// A sentence or a figure.
     pub detail: String,
-}
-
-/// Whose limit the session met.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SessionVerdict {
-    /// Whose limit.
-    pub kind: VerdictKind,
-    /// Saturated ceiling, requests/s.
-    pub sustained_per_s: Finite,
-    /// Its 95 % interval.
-    pub ci95_per_s: Option<[Finite; 2]>,
-    /// Highest steady offered rate at which nothing was throttled, requests/s.
-    pub clean_at_least_per_s: Finite,
-    /// Lowest offered rate that showed steady throttling, requests/s.
-    pub clean_below_per_s: Finite,
-    /// Burst, units.
-    pub burst_units: Finite,
-    /// Sentences with figures.
-    pub evidence: Vec<String>,
-    /// Reasons to distrust.
-    pub caveats: Vec<Caveat>,
 }

@@ -8,6 +8,7 @@ pub mod document;
 pub mod entry;
 pub mod facts;
 mod figures;
+mod findings;
 mod finite;
 mod hlog;
 mod host;

@@ -3,9 +3,12 @@
 use crate::analysis::{Caveat, VerdictKind};
 
 use super::clean::clean_ascii;
-use super::document::{Counts, Document, Throttle, Window};
+use super::document::{Counts, Document, Window};
 use super::facts::{EventKind, removal};
 use super::figures::{millis, rate, seconds, usd, whole};
+
+mod answers;
+mod ceiling;
 
 /// No line is longer.
 pub const WIDTH: usize = 100;
@@ -16,7 +19,8 @@ pub fn text(document: &Document) -> String {
     head(document, &mut page);
     verdict(document, &mut page);
     windows(document, &mut page);
-    answers(document, &mut page);
+    ceiling::say(document, &mut page);
+    answers::say(document, &mut page);
     table(document, &mut page);
     caveats(document, &mut page);
     page.text
@@ -109,7 +113,8 @@ pub(super) const fn verdict_in_words(kind: VerdictKind) -> &'static str {
 fn verdict(document: &Document, page: &mut Page) {
     let verdict = &document.verdict;
     page.gap();
-    page.say(0, 2, verdict_in_words(verdict.kind));
+    let limit = verdict.limit.map_or(String::new(), |limit| format!("; limit: {limit}"));
+    page.say(0, 2, &format!("{}{limit}", verdict_in_words(verdict.kind)));
     for sentence in &verdict.evidence {
         page.say(2, 4, &format!("- {sentence}"));
     }
@@ -161,39 +166,6 @@ fn window_row(window: &Window) -> String {
         format!("{}/{}", millis(service.p50.get()), millis(service.p99.get())),
     );
     row.chars().take(WIDTH).collect()
-}
-
-fn answers(document: &Document, page: &mut Page) {
-    if !document.throttles.is_empty() {
-        page.gap();
-    }
-    for Throttle { http_status, code, reasons, resource, message, count, first_s } in &document.throttles {
-        let reasons = if reasons.is_empty() { "no reason given".to_owned() } else { reasons.join(", ") };
-        let resource = resource.as_ref().map_or(String::new(), |r| format!(" on {r}"));
-        page.say(
-            0,
-            2,
-            &format!(
-                "throttled {} times, first at {}: HTTP {http_status} {code} ({reasons}){resource}",
-                whole(Some(*count as f64)),
-                seconds(first_s.get())
-            ),
-        );
-        page.say(2, 2, &format!("\"{message}\""));
-        if *http_status == 400 {
-            page.say(2, 2, "A monitor that alarms on 5xx only does not see these.");
-        }
-    }
-    for failure in &document.failures {
-        let status = failure.http_status.map_or(String::new(), |s| format!(" HTTP {s}"));
-        let code = failure.code.as_ref().map_or(String::new(), |c| format!(" {c}"));
-        let count = whole(Some(failure.count as f64));
-        page.say(0, 2, &format!("failed {count} times ({}){status}{code}: {}", failure.kind, failure.message));
-    }
-    if document.totals.counts.timed_out > 0 {
-        let timeout = seconds(document.workload.timeout_s.get());
-        page.say(0, 2, &format!("timed out {} times after {timeout}", whole(Some(document.totals.counts.timed_out as f64))));
-    }
 }
 
 fn table(document: &Document, page: &mut Page) {

@@ -295,6 +295,7 @@ fn judge(recording: &Recording) -> SessionAssessment {
                     evidence: vec![format!("{} of {} intents were throttled", counts.throttled, counts.offered)],
                     caveats,
                 },
+                ..Assessment::default()
             }
         })
         .collect();
@@ -305,7 +306,7 @@ fn judge(recording: &Recording) -> SessionAssessment {
         sustained: windows.iter().rev().find_map(|found| found.sustained),
         burst_units: windows.iter().rev().find_map(|found| found.burst_units),
         clean_at_least_per_s: clean.filter(|_| !windows.is_empty()),
-        clean_below_per_s: None,
         windows,
+        ..SessionAssessment::default()
     }
 }

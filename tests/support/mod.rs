@@ -39,9 +39,12 @@ impl Partition {
     pub fn new(per_s: f64, burst_s: f64, share: f64) -> Self {
         Self { per_s, holds: per_s * burst_s, share, tokens: per_s * burst_s, at: 0.0, first_throttle: None }
     }
-    fn takes(&mut self, at: f64) -> bool {
+    fn refill(&mut self, at: f64) {
         self.tokens = (self.tokens + (at - self.at) * self.per_s).min(self.holds);
         self.at = at;
+    }
+    fn takes(&mut self, at: f64) -> bool {
+        self.refill(at);
         let takes = self.tokens >= 1.0;
         if takes {
             self.tokens -= 1.0;
@@ -50,6 +53,15 @@ impl Partition {
         }
         takes
     }
+}
+
+/// What becomes of a table under load.
+#[derive(Clone, Copy, Debug)]
+pub enum Change {
+    /// The partition with the largest share is halved: each half refills as fast as all of it did, and gets half its tokens.
+    Split,
+    /// Every partition refills this many times as fast from then on.
+    Scale(f64),
 }
 
 /// A table and the history of the load on it. Windows start on whole seconds.
@@ -65,6 +77,19 @@ pub struct Bench {
     windows: u32,
     /// Outcomes that complete in the second after the window's last.
     pending: Vec<Part>,
+    /// What becomes of the table, and when, in order.
+    pub changes: Vec<(f64, Change)>,
+    /// The operation, and the units that each request consumes, in thousandths.
+    pub op: Op,
+    pub milli_units: u64,
+    /// Whether latencies are recorded; without them a request takes a fifth of the time.
+    pub records_latency: bool,
+    /// The partition whose outcomes are those of the key that is asked for most.
+    pub hottest: Option<usize>,
+    /// Where the rate of the next window goes, of a ramp.
+    pub ramp_to: Option<f64>,
+    /// What a refusal says.
+    pub refusal: Refusal,
 }
 
 /// A span of trouble in a window: from and to, seconds from its start.
@@ -96,12 +121,50 @@ impl Bench {
             now_s: 0,
             windows: 0,
             pending: Vec::new(),
+            changes: Vec::new(),
+            op: Op::Write,
+            milli_units: 1_000,
+            records_latency: true,
+            ramp_to: None,
+            hottest: None,
+            refusal: key_range_exceeded(),
+        }
+    }
+
+    fn change(&mut self, now: f64) {
+        while let Some((_, change)) = self.changes.first().copied().filter(|(at, _)| *at <= now) {
+            self.changes.remove(0);
+            for partition in &mut self.partitions {
+                partition.refill(now);
+            }
+            match change {
+                Change::Scale(by) => self.partitions.iter_mut().for_each(|p| {
+                    p.per_s *= by;
+                    p.holds *= by;
+                    p.tokens = p.tokens.min(p.holds);
+                }),
+                Change::Split => {
+                    let by_share = |a: &(usize, &Partition), b: &(usize, &Partition)| a.1.share.total_cmp(&b.1.share);
+                    let place = self.partitions.iter().enumerate().max_by(by_share).map_or(0, |(place, _)| place);
+                    let half = &mut self.partitions[place];
+                    half.share /= 2.0;
+                    half.tokens /= 2.0;
+                    let other = half.clone();
+                    self.partitions.insert(place + 1, other);
+                }
+            }
         }
     }
 
     /// Four even partitions of 1,000/s with one second of burst.
     pub fn fresh_table(seed: u64) -> Self {
         Self::new(vec![Partition::new(1_000.0, 1.0, 0.25); 4], seed)
+    }
+
+    /// The same, of whose latencies nothing is recorded.
+    #[must_use]
+    pub fn without_latency(self) -> Self {
+        Self { records_latency: false, ..self }
     }
 
     pub fn now_s(&self) -> u64 {
@@ -126,13 +189,26 @@ impl Bench {
         id
     }
 
+    /// A window whose rate goes evenly from one to another, a second at a time.
+    pub fn ramp(&mut self, from: f64, to: f64, seconds: u64) -> WindowId {
+        self.ramp_to = Some(to);
+        let id = self.open(from, Some(seconds));
+        for second in 0..seconds {
+            let rate = from + (to - from) * (second as f64 + 0.5) / seconds as f64;
+            self.run(id, rate, 1, Client::default());
+        }
+        self.close(id);
+        id
+    }
+
     pub fn open(&mut self, rate: f64, planned_s: Option<u64>) -> WindowId {
         let id = WindowId(self.windows);
         self.windows += 1;
         let rate = Rate::from_per_s(rate).unwrap_or(Rate::MIN);
         let start = Offset::from_secs(self.now_s);
         let planned_end = planned_s.map(|s| Offset::from_secs(self.now_s + s));
-        let spec = WindowSpec::steady(id, format!("{rate}/s"), Op::Write, rate, start, planned_end);
+        let mut spec = WindowSpec::steady(id, format!("{rate}/s"), self.op, rate, start, planned_end);
+        spec.ramp_to = self.ramp_to.take().and_then(|to| Rate::from_per_s(to).ok());
         self.entries.push(Entry::Open(spec.clone()));
         self.history.open_window(spec);
         id
@@ -161,32 +237,42 @@ impl Bench {
                 }
                 continue;
             }
+            let reached = client.target_stall.filter(|(from, to)| at >= *from && at < *to).map_or(at, |(_, to)| to);
+            self.change(start + reached);
             let mut pick = self.dice.unit();
             let last = self.partitions.len() - 1;
             let which = self.partitions.iter().take(last).position(|p| {
                 pick -= p.share;
                 pick < 0.0
             });
-            let reached = client.target_stall.filter(|(from, to)| at >= *from && at < *to).map_or(at, |(_, to)| to);
+            let is_hottest = u64::from(self.hottest == Some(which.unwrap_or(last)));
             let taken = self.partitions[which.unwrap_or(last)].takes(start + reached);
             let slow = if client.slow > 0.0 && self.dice.unit() < client.slow { 0.25 } else { 0.0 };
             let done = (reached + slow + 0.004 + 0.004 * self.dice.unit()).min(seconds as f64 + 0.5);
             let cell = &mut cells[done as usize];
             let micros = ((done - at) * 1e6) as u64;
             let arrived = Offset::from_nanos(((start + done) * 1e9) as u64);
-            cell.schedule_error.record_micros(60);
+            if self.records_latency {
+                cell.schedule_error.record_micros(60);
+            }
             if client.timed_out > 0.0 && self.dice.unit() < client.timed_out {
                 cell.counts.timed_out += 1;
             } else if taken {
                 cell.counts.accepted += 1;
-                cell.counts.consumed += Units::from_milli(1_000);
-                cell.service.accepted.record_micros(micros);
-                cell.response.accepted.record_micros(micros + 60);
+                cell.counts.hottest_accepted += is_hottest;
+                cell.counts.consumed += Units::from_milli(self.milli_units);
+                if self.records_latency {
+                    cell.service.accepted.record_micros(micros);
+                    cell.response.accepted.record_micros(micros + 60);
+                }
                 cell.first_accepted = Some(cell.first_accepted.map_or(arrived, |a| a.min(arrived)));
             } else {
                 cell.counts.throttled += 1;
-                cell.service.throttled.record_micros(micros);
-                cell.response.throttled.record_micros(micros + 60);
+                cell.counts.hottest_throttled += is_hottest;
+                if self.records_latency {
+                    cell.service.throttled.record_micros(micros);
+                    cell.response.throttled.record_micros(micros + 60);
+                }
                 let sent = Offset::from_nanos(((start + at) * 1e9) as u64);
                 cell.first_throttled_sent = Some(cell.first_throttled_sent.map_or(sent, |s| s.min(sent)));
             }
@@ -207,11 +293,13 @@ impl Bench {
     fn second(&mut self, parts: Vec<Part>, stall_nanos: u64) {
         let start = Offset::from_secs(self.now_s);
         let throttled: u64 = parts.iter().map(|p| p.counts.throttled).sum();
-        let reasons = vec!["TableWriteKeyRangeThroughputExceeded".to_owned()];
-        let what =
-            Refusal::new(400, "ThrottlingException", reasons, None, "Throughput exceeds the current capacity of your table or index.");
-        let refusals =
-            (throttled > 0).then(|| Tally { what: what.into(), window: parts[0].window, count: throttled, first: start, last: start });
+        let refusals = (throttled > 0).then(|| Tally {
+            what: self.refusal.clone().into(),
+            window: parts[0].window,
+            count: throttled,
+            first: start,
+            last: start,
+        });
         let bucket = Bucket {
             start,
             parts,
@@ -239,4 +327,10 @@ impl Bench {
     pub fn glimpse(&self) -> Snapshot {
         self.history.snapshot(Offset::from_secs(self.now_s))
     }
+}
+
+/// The answer of a partition at its capacity.
+pub fn key_range_exceeded() -> Refusal {
+    let reasons = vec!["TableWriteKeyRangeThroughputExceeded".to_owned()];
+    Refusal::new(400, "ThrottlingException", reasons, None, "Throughput exceeds the current capacity of your table or index.")
 }
