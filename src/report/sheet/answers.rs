@@ -19,11 +19,14 @@ pub(in super::super) fn throttles(document: &Document) -> Vec<Answer> {
 fn answer(throttle: &Throttle) -> Answer {
     let reasons = if throttle.reasons.is_empty() { "no reason given".to_owned() } else { throttle.reasons.join(", ") };
     let resource = throttle.resource.as_ref().map_or(String::new(), |resource| format!(", on {resource}"));
+    let last = throttle.last_s.get().map_or(String::new(), |s| format!(", last at {}", seconds(Some(s))));
+    let cause = throttle.cause.map(|limit| format!("It means {limit}: "));
+    let meaning = throttle.meaning.as_ref().map(|meaning| clean(&format!("{}{meaning}", cause.unwrap_or_default())));
     Answer {
         what: clean(&format!("HTTP {} {} ({reasons}){resource}", throttle.http_status, throttle.code)),
-        when: format!("{} times, first at {}", count(throttle.count), seconds(throttle.first_s.get())),
+        when: format!("{} times, first at {}{last}", count(throttle.count), seconds(throttle.first_s.get())),
         message: clean(&throttle.message),
-        meaning: None,
+        meaning,
     }
 }
 

@@ -86,6 +86,9 @@ pub(in super::super) fn why(document: &Document) -> (&'static str, Vec<String>, 
     let verdict = &document.verdict;
     let caveats = verdict.caveats.iter().filter(|caveat| **caveat != Caveat::Simulated);
     let mut evidence: Vec<String> = verdict.evidence.iter().map(|sentence| clean(sentence)).collect();
+    if let Some(limit) = verdict.limit {
+        evidence.insert(0, format!("limit: {limit}"));
+    }
     if verdict.kind == VerdictKind::Inconclusive && document.windows.is_empty() {
         evidence.push("no window was opened, so nothing was measured".to_owned());
     }

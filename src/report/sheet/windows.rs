@@ -79,7 +79,7 @@ pub(in super::super) fn rates(document: &Document) -> Table {
         ],
     );
     for window in &document.windows {
-        let units = window.sustained_per_s.get().map(|per_s| per_s * units_each(document, window));
+        let units = window.sustained_units_per_s.get().or_else(|| Some(window.sustained_per_s.get()? * units_each(document, window)));
         table.push([
             number(window),
             named(window),
@@ -148,12 +148,21 @@ pub(in super::super) fn latencies(document: &Document) -> Table {
     table
 }
 
-/// Changes of the accepted level.
+/// Steps of the ceiling, within windows and between them.
 pub(in super::super) fn steps(document: &Document) -> Table {
-    let mut table = Table::new("Steps of the accepted rate", &[">at", ">from, accepted/s", ">to, accepted/s"]);
+    let columns = [">at", ">window", ">from, accepted/s", ">to, accepted/s", ">level before held for", ">confidence", "seen"];
+    let mut table = Table::new("Steps of the ceiling", &columns);
     for step in &document.steps {
-        let at = step.at_s.get().map_or(NONE.to_owned(), clock);
-        table.push([at, rate(step.from_per_s.get()), rate(step.to_per_s.get())]);
+        let confidence = step.confidence.get().map_or(NONE.to_owned(), |share| format!("{:.2} %", share * 100.0));
+        table.push([
+            step.at_s.get().map_or(NONE.to_owned(), clock),
+            step.window.map_or(NONE.to_owned(), |index| (u64::from(index) + 1).to_string()),
+            rate(step.from_per_s.get()),
+            rate(step.to_per_s.get()),
+            seconds(step.dwell_s.get()),
+            confidence,
+            if step.between_windows { "since the window before" } else { "within the window" }.to_owned(),
+        ]);
     }
     table
 }
