@@ -3,13 +3,16 @@
 mod build;
 pub mod claim;
 mod clean;
+pub mod compare;
 pub mod document;
 pub mod entry;
+pub mod expect;
 pub mod facts;
 mod figures;
 mod finite;
 mod host;
 pub mod journal;
+pub mod prometheus;
 pub mod recording;
 pub mod status;
 pub mod text;
