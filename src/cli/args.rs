@@ -237,9 +237,8 @@ pub struct RunArgs {
     /// What must hold at the end, else the exit code is 3: "sustained_per_s >= 3960 && p99_ms < 20". Repeatable.
     #[arg(long, value_name = "EXPR", value_parser = super::compare::expectation)]
     pub expect: Vec<Expectation>,
-    /// Run the plan on N fresh tables, one after the other, without a screen, and report the spread between them.
-    ///
-    /// Guards hold over all of them. `--out x.json` gives x-1.json, x-2.json and so on; seeds count up from --seed.
+    /// Run the plan on N fresh tables, one after the other, without a screen, and report the spread between them; guards
+    /// hold over all of them, `--out x.json` gives x-1.json and so on, and seeds count up from --seed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
     pub repeat: Option<u32>,
     /// Serve what is measured at http://ADDR/metrics for Prometheus while it runs: 127.0.0.1:9464.
