@@ -154,8 +154,20 @@ pub enum CompareFormat {
 pub enum ReportFormat {
     /// The summary, as one pastes it into a chat.
     Text,
+    /// Tables for a reference page, in Markdown.
+    Md,
+    /// One page with charts that needs no network.
+    Html,
+    /// Second by second, one row per bucket; units are in the column names.
+    Csv,
+    /// One row per window: ledger, rates, latencies, verdict, caveats.
+    CsvWindows,
     /// The session document.
     Json,
+    /// Full latency distributions as an HdrHistogram interval log (V2): microseconds, one interval per window, outcome and latency.
+    Hlog,
+    /// A limits page in Markdown, to be pasted into documentation.
+    Limits,
 }
 
 /// Options of `doctor`: those of `run` that say what would be offered, and to what.
@@ -222,9 +234,6 @@ pub struct RunArgs {
     /// Run a plan: a name of `throttlescope plan list`, or a TOML file.
     #[arg(long, value_name = "NAME|FILE")]
     pub plan: Option<String>,
-    /// How close the search of a plan such as find-ceiling brings its bracket, as a share: 0.01 is 1 %.
-    #[arg(long, value_name = "SHARE", value_parser = precision, help_heading = "Load")]
-    pub precision: Option<f64>,
     /// Run without a screen: one status line a second on standard error.
     #[arg(long)]
     pub headless: bool,
@@ -291,6 +300,9 @@ pub struct RunArgs {
     /// Offer the rate for this long, then stop: 30s, 5m.
     #[arg(long, value_name = "DUR", value_parser = parse_span, help_heading = "Load")]
     pub window: Option<Duration>,
+    /// How close the search of a plan such as find-ceiling brings its bracket, as a share: 0.01 is 1 %.
+    #[arg(long, value_name = "SHARE", value_parser = precision, help_heading = "Load")]
+    pub precision: Option<f64>,
     /// Item size in bytes: names and values.
     #[arg(long, value_name = "N", value_parser = item_bytes, help_heading = "Load")]
     pub item_bytes: Option<u32>,

@@ -10,7 +10,7 @@ use super::meant::simulation;
 use super::{Refusal, plans, print, say};
 use crate::plan::{presets, show_span};
 use crate::report::expect::Subjects;
-use crate::report::{Document, check_writable, load_document, text};
+use crate::report::{self, Document, check_writable, load_document, write_bytes};
 
 pub(super) fn plan(command: &PlanCommand) -> Result<u8, Refusal> {
     match command {
@@ -26,24 +26,31 @@ pub(super) fn plan(command: &PlanCommand) -> Result<u8, Refusal> {
 }
 
 pub(super) fn report(args: &ReportArgs) -> Result<u8, Refusal> {
+    let out = args.out.as_deref().filter(|out| *out != Path::new("-"));
+    if let Some(out) = out {
+        check_writable(out, args.force).map_err(|e| Refusal::usage(e.to_string()))?;
+    }
     let document = load_document(&args.file).map_err(Refusal::usage)?;
-    let rendered = rendered(&document, args.format)?;
-    match args.out.as_deref().filter(|out| *out != Path::new("-")) {
+    let rendered = rendered(&document, args.format).map_err(Refusal::failed)?;
+    match out {
         None => print(&rendered)?,
-        Some(out) => {
-            check_writable(out, args.force).map_err(|e| Refusal::usage(e.to_string()))?;
-            std::fs::write(out, rendered).map_err(|e| Refusal::failed(format!("cannot write {}: {e}", out.display())))?;
-        }
+        Some(out) => write_bytes(out, rendered.as_bytes(), args.force).map_err(|e| Refusal::failed(e.to_string()))?,
     }
     Ok(expected(&args.expect, None, Subjects::One(&document)))
 }
 
-fn rendered(document: &Document, format: ReportFormat) -> Result<String, Refusal> {
+fn rendered(document: &Document, format: ReportFormat) -> Result<String, String> {
     match format {
-        ReportFormat::Text => Ok(text(document)),
-        ReportFormat::Json => serde_json::to_string_pretty(document)
-            .map(|json| json + "\n")
-            .map_err(|e| Refusal::failed(format!("the document cannot be written: {e}"))),
+        ReportFormat::Text => Ok(report::text(document)),
+        ReportFormat::Md => Ok(report::markdown(document)),
+        ReportFormat::Html => report::html(document),
+        ReportFormat::Csv => Ok(report::csv_buckets(document)),
+        ReportFormat::CsvWindows => Ok(report::csv_windows(document)),
+        ReportFormat::Hlog => report::hlog(document),
+        ReportFormat::Limits => Ok(report::limits(document)),
+        ReportFormat::Json => {
+            serde_json::to_string_pretty(document).map(|json| json + "\n").map_err(|e| format!("the document cannot be written: {e}"))
+        }
     }
 }
 

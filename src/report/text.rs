@@ -3,7 +3,7 @@
 use crate::analysis::{Caveat, VerdictKind};
 
 use super::clean::clean_ascii;
-use super::document::{Document, Throttle, Window};
+use super::document::{Counts, Document, Throttle, Window};
 use super::facts::{EventKind, removal};
 use super::figures::{millis, rate, seconds, usd, whole};
 
@@ -96,16 +96,20 @@ fn head(document: &Document, page: &mut Page) {
     );
 }
 
-fn verdict(document: &Document, page: &mut Page) {
-    let verdict = &document.verdict;
-    page.gap();
-    let words = match verdict.kind {
+/// A verdict and what it says, one clause.
+pub(super) const fn verdict_in_words(kind: VerdictKind) -> &'static str {
+    match kind {
         VerdictKind::ServiceBound => "SERVICE-BOUND: the table refused what it was offered, and the client kept its schedule",
         VerdictKind::ClientBound => "CLIENT-BOUND: the client fell short before the table refused anything steadily",
         VerdictKind::CeilingNotReached => "CEILING NOT REACHED: the table accepted what it was offered",
         VerdictKind::Inconclusive => "INCONCLUSIVE: the data does not show whose limit was met",
-    };
-    page.say(0, 2, words);
+    }
+}
+
+fn verdict(document: &Document, page: &mut Page) {
+    let verdict = &document.verdict;
+    page.gap();
+    page.say(0, 2, verdict_in_words(verdict.kind));
     for sentence in &verdict.evidence {
         page.say(2, 4, &format!("- {sentence}"));
     }
@@ -194,7 +198,6 @@ fn answers(document: &Document, page: &mut Page) {
 
 fn table(document: &Document, page: &mut Page) {
     let (target, totals) = (&document.target, &document.totals);
-    let count = |n: u64| whole(Some(n as f64));
     page.gap();
     if target.created_by_session {
         let first = target.active_to_first_accepted_s.get().map_or(String::new(), |s| format!(", first accepted {s:.2} s later"));
@@ -206,20 +209,7 @@ fn table(document: &Document, page: &mut Page) {
     if let Some(host) = &document.host {
         page.fact("host", &host.in_words());
     }
-    let c = &totals.counts;
-    page.fact(
-        "ledger",
-        &format!(
-            "offered {} = accepted {} + throttled {} + failed {} + timed out {} + shed {} + in flight {}",
-            count(c.offered),
-            count(c.accepted),
-            count(c.throttled),
-            count(c.failed),
-            count(c.timed_out),
-            count(c.shed),
-            count(c.in_flight)
-        ),
-    );
+    page.fact("ledger", &ledger(&totals.counts));
     if let Some(agreement) = agreement(document) {
         page.fact("target", &agreement);
     }
@@ -233,8 +223,23 @@ fn table(document: &Document, page: &mut Page) {
     page.fact("deletion", &deletion(document));
 }
 
+/// A ledger as the equation that it is.
+pub(super) fn ledger(c: &Counts) -> String {
+    let count = |n: u64| whole(Some(n as f64));
+    format!(
+        "offered {} = accepted {} + throttled {} + failed {} + timed out {} + shed {} + in flight {}",
+        count(c.offered),
+        count(c.accepted),
+        count(c.throttled),
+        count(c.failed),
+        count(c.timed_out),
+        count(c.shed),
+        count(c.in_flight)
+    )
+}
+
 /// Whether the client's ledger and the simulated endpoint's agree, as far as failures and timeouts let them.
-fn agreement(document: &Document) -> Option<String> {
+pub(super) fn agreement(document: &Document) -> Option<String> {
     let ledger = document.target_ledger.as_ref()?;
     let ours = &document.totals.counts;
     let open = ours.failed + ours.timed_out + ours.in_flight;
@@ -250,7 +255,8 @@ fn agreement(document: &Document) -> Option<String> {
     })
 }
 
-fn deletion(document: &Document) -> String {
+/// What became of the table.
+pub(super) fn deletion(document: &Document) -> String {
     let target = &document.target;
     let table = &target.table;
     if !target.created_by_session {

@@ -50,12 +50,17 @@ pub fn check_writable(path: &Path, force: bool) -> Result<(), WriteError> {
 /// Writes a document as one line of JSON, readable by its owner only. Whatever happens on the way, the path holds either
 /// what it held before or all of the document.
 pub fn write_new(path: &Path, document: &Document, force: bool) -> Result<(), WriteError> {
+    let mut bytes = serde_json::to_vec(document).map_err(|e| WriteError::Io { path: path.to_owned(), source: e.into() })?;
+    bytes.push(b'\n');
+    write_bytes(path, &bytes, force)
+}
+
+/// Writes a rendering as [`write_new`] writes a document.
+pub fn write_bytes(path: &Path, bytes: &[u8], force: bool) -> Result<(), WriteError> {
     check_place(path, force)?;
     let failed = |source: io::Error| WriteError::Io { path: path.to_owned(), source };
-    let mut bytes = serde_json::to_vec(document).map_err(|e| failed(e.into()))?;
-    bytes.push(b'\n');
     let temporary = temporary(path);
-    let placed = fill(&temporary, &bytes).and_then(|()| place(&temporary, path, force));
+    let placed = fill(&temporary, bytes).and_then(|()| place(&temporary, path, force));
     if placed.is_err() {
         remove_quietly(&temporary);
     }
