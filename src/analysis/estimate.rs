@@ -30,10 +30,13 @@ fn half_width(counts: &[f64], mean: f64) -> Option<f64> {
     if seconds < 2 {
         return None;
     }
-    let lags = lags(seconds);
-    let independent = (seconds / (lags + 1)).max(2);
-    let variance = long_run_variance(counts, mean, lags) / seconds as f64;
-    Some((t95(independent - 1) * variance.sqrt()).max(edges))
+    let variance = long_run_variance(counts, mean, lags(seconds)) / seconds as f64;
+    Some((t95(degrees(seconds)) * variance.sqrt()).max(edges))
+}
+
+/// Degrees of freedom that the interval of a mean over so many seconds rests on.
+pub fn degrees(seconds: usize) -> usize {
+    (seconds / (lags(seconds) + 1)).max(2) - 1
 }
 
 /// What counting alone leaves open in a mean over so many seconds.

@@ -17,6 +17,7 @@ mod words;
 
 pub use assessment::{Assessment, Caveat, Estimate, SessionAssessment, Step, Verdict, VerdictKind};
 pub use cost::{Price, Prices, units_per_request, usd, worst_case_usd};
+pub use estimate::degrees;
 pub use limit::{Billing, Limit, Throttling};
 pub use session::{Context, assess};
 pub use words::per_s_in_words;

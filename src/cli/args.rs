@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::doctor::need::MOST_IN_FLIGHT;
 use crate::load::{Keys, Op, Rate};
 use crate::plan::parse_span;
+use crate::report::expect::Expectation;
 use crate::session::config::Client;
 use crate::table::Billing;
 
@@ -47,6 +48,12 @@ pub enum Command {
     },
     /// Render a session document, or the journal of a session, again.
     Report(ReportArgs),
+    /// Set sessions beside each other: what differs, whether that is significant, and which limit each met.
+    ///
+    /// A difference is called when it is at least 0.5 % and significant among all that are asked about. With three files or more
+    /// that treated their tables alike, the spread between the tables follows. Exit code: 3 if an --expect is not met, 2 if a
+    /// file cannot be read.
+    Compare(CompareArgs),
     /// Serve the simulated endpoint alone, for other clients.
     Embedded(EmbeddedArgs),
     /// Print shell completions.
@@ -110,6 +117,36 @@ pub struct ReportArgs {
     /// Replace an existing file.
     #[arg(long)]
     pub force: bool,
+    /// What must hold of the session, else the exit code is 3: "sustained_per_s >= 3960 && p99_ms < 20". Repeatable.
+    #[arg(long, value_name = "EXPR", value_parser = super::compare::expectation)]
+    pub expect: Vec<Expectation>,
+}
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The session that the others are compared with: a document (.json) or journal (.jsonl).
+    pub base: PathBuf,
+    /// The others.
+    #[arg(required = true)]
+    pub new: Vec<PathBuf>,
+    /// How to render it.
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: CompareFormat,
+    /// What must hold of each NEW, else the exit code is 3: "new.sustained_per_s >= 0.99 * base.sustained_per_s". Repeatable.
+    #[arg(long, value_name = "EXPR", value_parser = super::compare::expectation_of_two)]
+    pub expect: Vec<Expectation>,
+}
+
+/// Renderings of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// Text, as one pastes it into a chat.
+    Text,
+    /// Markdown tables.
+    Md,
+    /// JSON.
+    Json,
 }
 
 /// Renderings.
@@ -142,6 +179,10 @@ pub enum ReportFormat {
     mut_arg("force", |arg| arg.hide(true)),
     mut_arg("step", |arg| arg.hide(true)),
     mut_arg("client", |arg| arg.hide(true)),
+    mut_arg("expect", |arg| arg.hide(true)),
+    mut_arg("repeat", |arg| arg.hide(true)),
+    mut_arg("metrics_listen", |arg| arg.hide(true)),
+    mut_arg("metrics_allow_remote", |arg| arg.hide(true)),
     mut_arg("glyphs", |arg| arg.hide(true)),
     mut_arg("theme", |arg| arg.hide(true))
 )]
@@ -193,9 +234,6 @@ pub struct RunArgs {
     /// Run a plan: a name of `throttlescope plan list`, or a TOML file.
     #[arg(long, value_name = "NAME|FILE")]
     pub plan: Option<String>,
-    /// How close the search of a plan such as find-ceiling brings its bracket, as a share: 0.01 is 1 %.
-    #[arg(long, value_name = "SHARE", value_parser = precision, help_heading = "Load")]
-    pub precision: Option<f64>,
     /// Run without a screen: one status line a second on standard error.
     #[arg(long)]
     pub headless: bool,
@@ -205,6 +243,19 @@ pub struct RunArgs {
     /// Replace an existing document.
     #[arg(long)]
     pub force: bool,
+    /// What must hold at the end, else the exit code is 3: "sustained_per_s >= 3960 && p99_ms < 20". Repeatable.
+    #[arg(long, value_name = "EXPR", value_parser = super::compare::expectation)]
+    pub expect: Vec<Expectation>,
+    /// Run the plan on N fresh tables, one after the other, without a screen, and report the spread between them; guards
+    /// hold over all of them, `--out x.json` gives x-1.json and so on, and seeds count up from --seed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub repeat: Option<u32>,
+    /// Serve what is measured at http://ADDR/metrics for Prometheus while it runs: 127.0.0.1:9464.
+    #[arg(long, value_name = "ADDR")]
+    pub metrics_listen: Option<SocketAddr>,
+    /// Allow an address for metrics that other machines can reach.
+    #[arg(long, requires = "metrics_listen")]
+    pub metrics_allow_remote: bool,
 
     /// What to measure.
     #[arg(long, value_enum, help_heading = "Target")]
@@ -249,6 +300,9 @@ pub struct RunArgs {
     /// Offer the rate for this long, then stop: 30s, 5m.
     #[arg(long, value_name = "DUR", value_parser = parse_span, help_heading = "Load")]
     pub window: Option<Duration>,
+    /// How close the search of a plan such as find-ceiling brings its bracket, as a share: 0.01 is 1 %.
+    #[arg(long, value_name = "SHARE", value_parser = precision, help_heading = "Load")]
+    pub precision: Option<f64>,
     /// Item size in bytes: names and values.
     #[arg(long, value_name = "N", value_parser = item_bytes, help_heading = "Load")]
     pub item_bytes: Option<u32>,

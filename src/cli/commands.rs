@@ -5,9 +5,11 @@ use std::path::Path;
 use clap::CommandFactory as _;
 
 use super::args::{Cli, EmbeddedArgs, PlanCommand, ReportArgs, ReportFormat};
+use super::compare::expected;
 use super::meant::simulation;
 use super::{Refusal, plans, print, say};
 use crate::plan::{presets, show_span};
+use crate::report::expect::Subjects;
 use crate::report::{self, Document, check_writable, load_document, write_bytes};
 
 pub(super) fn plan(command: &PlanCommand) -> Result<u8, Refusal> {
@@ -34,7 +36,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8, Refusal> {
         None => print(&rendered)?,
         Some(out) => write_bytes(out, rendered.as_bytes(), args.force).map_err(|e| Refusal::failed(e.to_string()))?,
     }
-    Ok(0)
+    Ok(expected(&args.expect, None, Subjects::One(&document)))
 }
 
 fn rendered(document: &Document, format: ReportFormat) -> Result<String, String> {

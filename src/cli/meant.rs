@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::args::{RunArgs, SimulationArgs, TargetArg};
+use super::repeat::numbered;
 use crate::analysis::cost::{Price, Prices};
 use crate::doctor::OpenFiles;
 use crate::load::{Op, Rate};
@@ -38,7 +39,7 @@ pub struct Meant {
 
 /// Turns options into a session. `terminal` tells whether both standard input and output are one.
 pub fn meant(args: &RunArgs, terminal: bool) -> Result<Meant, String> {
-    let screen = terminal && !args.headless;
+    let screen = terminal && !args.headless && args.repeat.is_none();
     let id = session_id(SystemTime::now(), std::process::id());
     let target = target(args)?;
     let table = table(args, &target)?;
@@ -241,7 +242,7 @@ fn output(args: &RunArgs, id: &str, screen: bool) -> Result<Output, String> {
             }
             None
         }
-        Some(path) => Some(path.clone()),
+        Some(path) => Some(args.repeat.map_or_else(|| path.clone(), |_| numbered(path, 1))),
         None => Some(PathBuf::from(format!("throttlescope-{id}.json"))),
     };
     if let Some(path) = &document {

@@ -2,10 +2,12 @@
 
 pub mod args;
 mod commands;
+mod compare;
 mod doctor;
 mod logging;
 pub mod meant;
 mod plans;
+mod repeat;
 mod run;
 
 use std::process::ExitCode;
@@ -18,6 +20,9 @@ use args::{Cli, Command};
 const USAGE: u8 = 2;
 /// Exit code of a command that failed.
 const FAILED: u8 = 1;
+
+/// Exit code of a command whose expectation is not met.
+const NOT_MET: u8 = 3;
 
 /// Why a command did not do what was asked: its exit code and a sentence.
 #[derive(Debug)]
@@ -50,6 +55,7 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Plan { command }) => commands::plan(&command),
         Some(Command::Report(args)) => commands::report(&args),
+        Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Embedded(args)) => commands::embedded(&args),
         Some(Command::Completions { shell }) => commands::completions(shell),
     };

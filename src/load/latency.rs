@@ -92,6 +92,16 @@ impl Latency {
         self.histogram.as_ref().filter(|h| !h.is_empty()).map(|h| h.max() as f64 / 1_000.0)
     }
 
+    /// Values of at most so many microseconds, as far as three digits tell.
+    pub fn count_at_most_micros(&self, micros: u64) -> u64 {
+        self.histogram.as_ref().map_or(0, |h| h.count_between(0, micros))
+    }
+
+    /// Sum of the values, in seconds.
+    pub fn sum_s(&self) -> f64 {
+        self.histogram.as_ref().map_or(0.0, |h| h.mean() * h.len() as f64 / 1e6)
+    }
+
     /// The figures reports give.
     pub fn quantiles(&self) -> Quantiles {
         Quantiles {

@@ -10,6 +10,7 @@ mod host;
 mod journal;
 mod kinds;
 mod ledger;
+mod metrics;
 mod provision;
 pub mod remote;
 mod scribe;
@@ -21,9 +22,10 @@ mod teardown;
 
 pub use config::SessionConfig;
 pub use journal::state_dir;
+pub use metrics::Metrics;
 pub use provision::session_id;
 pub use remote::{Command, Remote, remote};
-pub use supervisor::{Outcome, run};
+pub use supervisor::{Outcome, exit_code_of, run};
 
 /// Turns INT, TERM and HUP into commands for as long as it is polled. Calls `ready` once signals no longer end the process by
 /// themselves, and `give_up` with the exit code when the process is to end at once.

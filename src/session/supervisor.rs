@@ -45,17 +45,22 @@ impl Outcome {
         if self.left_behind.is_some() {
             return 5;
         }
-        let by_reason = match &self.recording.stop_reason {
-            Some(StopReason::Failed(_)) => 1,
-            Some(StopReason::Guard(_)) => 4,
-            Some(StopReason::Signal(name)) => match name.as_str() {
-                "TERM" => 143,
-                "HUP" => 129,
-                _ => 130,
-            },
-            Some(StopReason::Completed | StopReason::Quit) | None => 0,
-        };
+        let by_reason = exit_code_of(self.recording.stop_reason.as_ref());
         if by_reason == 0 && matches!(self.document, Some(Err(_))) { 1 } else { by_reason }
+    }
+}
+
+/// The exit code that a reason to stop amounts to.
+pub fn exit_code_of(reason: Option<&StopReason>) -> u8 {
+    match reason {
+        Some(StopReason::Failed(_)) => 1,
+        Some(StopReason::Guard(_)) => 4,
+        Some(StopReason::Signal(name)) => match name.as_str() {
+            "TERM" => 143,
+            "HUP" => 129,
+            _ => 130,
+        },
+        Some(StopReason::Completed | StopReason::Quit) | None => 0,
     }
 }
 
