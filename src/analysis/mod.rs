@@ -5,6 +5,7 @@ mod burst;
 mod client;
 pub mod cost;
 mod estimate;
+pub mod prediction;
 mod session;
 mod steady;
 mod window;
