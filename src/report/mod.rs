@@ -11,6 +11,7 @@ mod finite;
 mod host;
 pub mod journal;
 pub mod recording;
+pub mod replay;
 pub mod status;
 pub mod text;
 pub mod write;

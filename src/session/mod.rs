@@ -12,6 +12,7 @@ mod kinds;
 mod ledger;
 mod provision;
 pub mod remote;
+pub mod replay;
 mod scribe;
 mod search;
 mod signals;
