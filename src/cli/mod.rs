@@ -3,9 +3,11 @@
 pub mod args;
 mod commands;
 mod doctor;
+mod launch;
 mod logging;
 pub mod meant;
 mod plans;
+mod replay;
 mod run;
 
 use std::process::ExitCode;
@@ -50,6 +52,7 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Plan { command }) => commands::plan(&command),
         Some(Command::Report(args)) => commands::report(&args),
+        Some(Command::Replay(args)) => replay::replay(&args),
         Some(Command::Embedded(args)) => commands::embedded(&args),
         Some(Command::Completions { shell }) => commands::completions(shell),
     };

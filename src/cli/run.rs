@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::args::{GlyphsArg, RunArgs, ThemeArg};
+use super::args::RunArgs;
 use super::meant::{Meant, meant};
 use super::{Refusal, print, say};
 use crate::load::Clock;
@@ -74,7 +74,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Refusal> {
 
 /// Heeds signals on a thread of its own until the process ends: also while the session is stuck, and when it is over and
 /// nobody reads its summary.
-fn heed_signals(remote: Remote) -> Result<(), Refusal> {
+pub(super) fn heed_signals(remote: Remote) -> Result<(), Refusal> {
     let cannot = |e: std::io::Error| Refusal::failed(format!("signals cannot be heeded: {e}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     let (ready, heeded) = mpsc::channel();
@@ -106,21 +106,7 @@ fn control(config: session::SessionConfig, clock: Clock, desk: session::remote::
 }
 
 fn watch(remote: Remote, args: &RunArgs) -> Result<(), String> {
-    let options = tui::Options {
-        step: args.step,
-        glyphs: match args.glyphs {
-            GlyphsArg::Auto => tui::GlyphChoice::Auto,
-            GlyphsArg::Braille => tui::GlyphChoice::Braille,
-            GlyphsArg::Block => tui::GlyphChoice::Block,
-            GlyphsArg::Ascii => tui::GlyphChoice::Ascii,
-        },
-        theme: match args.theme {
-            ThemeArg::Auto => tui::ThemeChoice::Auto,
-            ThemeArg::Colours256 => tui::ThemeChoice::Dark256,
-            ThemeArg::Colours16 => tui::ThemeChoice::Ansi16,
-            ThemeArg::Mono => tui::ThemeChoice::Mono,
-        },
-    };
+    let options = tui::Options { step: args.step, glyphs: args.glyphs.into(), theme: args.theme.into() };
     let mut session = remote.clone();
     let shown = tui::run(remote, &options);
     if let Err(tui::TuiError::Draw(_) | tui::TuiError::Read(_)) = &shown {
