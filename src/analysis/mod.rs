@@ -8,6 +8,7 @@ mod estimate;
 mod evidence;
 mod levels;
 pub mod limit;
+pub mod prediction;
 mod ramp;
 mod session;
 mod steady;

@@ -12,6 +12,7 @@ use crate::plan::parse_span;
 use crate::report::expect::Expectation;
 use crate::session::config::Client;
 use crate::table::Billing;
+use crate::tui::{GlyphChoice, ThemeChoice};
 
 /// Measure how much load a DynamoDB table accepts before it throttles, and whose limit that was.
 ///
@@ -54,6 +55,8 @@ pub enum Command {
     /// that treated their tables alike, the spread between the tables follows. Exit code: 3 if an --expect is not met, 2 if a
     /// file cannot be read.
     Compare(CompareArgs),
+    /// Play a recorded session on the same screen: pause, seek, up to 64 times as fast.
+    Replay(ReplayArgs),
     /// Serve the simulated endpoint alone, for other clients.
     Embedded(EmbeddedArgs),
     /// Print shell completions.
@@ -72,6 +75,80 @@ pub enum PlanCommand {
     Show(PlanShowArgs),
     /// Turn a session, also one that was steered by hand, into a plan that offers the same again.
     Save(PlanSaveArgs),
+    /// Tell whether a launch will throttle, and when first; what to ask for beforehand, and how to test it.
+    ///
+    /// Reckons with what a session measured, else with the documented figures of a fresh on-demand table. Offers nothing and asks
+    /// nobody.
+    Launch(Box<LaunchArgs>),
+}
+
+/// Options of `plan launch`.
+#[derive(Debug, Args)]
+pub struct LaunchArgs {
+    /// The rate that the launch reaches, operations per second: 10000 or 10k.
+    #[arg(long, value_name = "N")]
+    pub target_rate: Rate,
+    /// How long it takes to get there: 10m; 0s for at once.
+    #[arg(long, value_name = "DUR", value_parser = parse_span)]
+    pub ramp: Duration,
+    /// The rate it starts from. Default: none
+    #[arg(long, value_name = "N")]
+    pub from: Option<Rate>,
+    /// How long the rate is held then.
+    #[arg(long, value_name = "DUR", value_parser = parse_span, default_value = "10m")]
+    pub hold: Duration,
+    /// write or read. Default: what the session measured, else write
+    #[arg(long)]
+    pub op: Option<Op>,
+    /// Item size in bytes: names and values. Default: the session's, else 1000
+    #[arg(long, value_name = "N", value_parser = item_bytes)]
+    pub item_bytes: Option<u32>,
+    /// Read with strong consistency.
+    #[arg(long)]
+    pub consistent_read: bool,
+    /// Reckon with what this session measured: its document (.json) or journal (.jsonl).
+    #[arg(long, value_name = "FILE")]
+    pub session: Option<PathBuf>,
+    /// Region whose prices are used.
+    #[arg(long, default_value = "us-east-1")]
+    pub region: String,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+    /// Write the launch as a plan, to test it with `run --plan`.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replace an existing file.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Options of `replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// A journal (.jsonl): exact. Or a session document (.json): as far as it tells.
+    pub file: PathBuf,
+    /// Seconds of the session per second.
+    #[arg(long, value_name = "1..64", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub speed: u32,
+    /// Start this far into the session: 90s, 5m.
+    #[arg(long, value_name = "DUR", value_parser = parse_span, default_value = "0s")]
+    pub from: Duration,
+    /// How the screen looks.
+    #[command(flatten)]
+    pub look: LookArgs,
+}
+
+/// How the screen looks.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Screen")]
+pub struct LookArgs {
+    /// Symbols of charts; auto is braille in a UTF-8 locale, else ASCII.
+    #[arg(long, value_enum, default_value = "auto")]
+    pub glyphs: GlyphsArg,
+    /// Colours; auto follows the terminal and NO_COLOR.
+    #[arg(long, value_enum, default_value = "auto")]
+    pub theme: ThemeArg,
 }
 
 /// Options of `plan show`.
@@ -401,6 +478,28 @@ pub enum ThemeArg {
     Colours16,
     /// None.
     Mono,
+}
+
+impl From<GlyphsArg> for GlyphChoice {
+    fn from(typed: GlyphsArg) -> Self {
+        match typed {
+            GlyphsArg::Auto => Self::Auto,
+            GlyphsArg::Braille => Self::Braille,
+            GlyphsArg::Block => Self::Block,
+            GlyphsArg::Ascii => Self::Ascii,
+        }
+    }
+}
+
+impl From<ThemeArg> for ThemeChoice {
+    fn from(typed: ThemeArg) -> Self {
+        match typed {
+            ThemeArg::Auto => Self::Auto,
+            ThemeArg::Colours256 => Self::Dark256,
+            ThemeArg::Colours16 => Self::Ansi16,
+            ThemeArg::Mono => Self::Mono,
+        }
+    }
 }
 
 fn pair(typed: &str) -> Result<(u32, u32), String> {

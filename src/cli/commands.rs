@@ -19,6 +19,7 @@ pub(super) fn plan(command: &PlanCommand) -> Result<u8, Refusal> {
                 print(&format!("{:<14} {:>8}  {}\n", preset.plan.name, show_span(preset.plan.duration()), preset.plan.about))?;
             }
         }
+        PlanCommand::Launch(args) => super::launch::launch(args)?,
         PlanCommand::Show(args) => plans::show(args)?,
         PlanCommand::Save(args) => plans::save(args)?,
     }

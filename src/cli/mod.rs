@@ -4,10 +4,12 @@ pub mod args;
 mod commands;
 mod compare;
 mod doctor;
+mod launch;
 mod logging;
 pub mod meant;
 mod plans;
 mod repeat;
+mod replay;
 mod run;
 
 use std::process::ExitCode;
@@ -56,6 +58,7 @@ pub fn main() -> ExitCode {
         Some(Command::Plan { command }) => commands::plan(&command),
         Some(Command::Report(args)) => commands::report(&args),
         Some(Command::Compare(args)) => compare::compare(&args),
+        Some(Command::Replay(args)) => replay::replay(&args),
         Some(Command::Embedded(args)) => commands::embedded(&args),
         Some(Command::Completions { shell }) => commands::completions(shell),
     };

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::args::{GlyphsArg, RunArgs, ThemeArg};
+use super::args::RunArgs;
 use super::compare::expected;
 use super::meant::{Meant, meant};
 use super::{Refusal, print, repeat, say};
@@ -164,21 +164,7 @@ fn control(config: SessionConfig, clock: Clock, desk: Desk) -> Result<Outcome, S
 }
 
 fn watch(remote: Remote, args: &RunArgs) -> Result<(), String> {
-    let options = tui::Options {
-        step: args.step,
-        glyphs: match args.glyphs {
-            GlyphsArg::Auto => tui::GlyphChoice::Auto,
-            GlyphsArg::Braille => tui::GlyphChoice::Braille,
-            GlyphsArg::Block => tui::GlyphChoice::Block,
-            GlyphsArg::Ascii => tui::GlyphChoice::Ascii,
-        },
-        theme: match args.theme {
-            ThemeArg::Auto => tui::ThemeChoice::Auto,
-            ThemeArg::Colours256 => tui::ThemeChoice::Dark256,
-            ThemeArg::Colours16 => tui::ThemeChoice::Ansi16,
-            ThemeArg::Mono => tui::ThemeChoice::Mono,
-        },
-    };
+    let options = tui::Options { step: args.step, glyphs: args.glyphs.into(), theme: args.theme.into() };
     let mut session = remote.clone();
     let shown = tui::run(remote, &options);
     if let Err(tui::TuiError::Draw(_) | tui::TuiError::Read(_)) = &shown {

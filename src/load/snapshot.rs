@@ -122,7 +122,7 @@ impl Snapshot {
 }
 
 /// What the ticks that ended at one instant say of the last second.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Recent {
     from: Offset,
     counts: Counts,
@@ -132,7 +132,7 @@ struct Recent {
 
 /// Makes snapshots from windows, ticks and buckets. Live or read back from a journal, the same calls give the same
 /// snapshot.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct History {
     now: Snapshot,
     /// The newest second, all runners merged, by the end of the ticks.

@@ -97,7 +97,7 @@ pub fn read(mut lines: impl BufRead) -> Result<Recording, JournalError> {
     Ok(recorder.recording(at))
 }
 
-fn check_start(entry: &Entry, first: bool) -> Result<(), JournalError> {
+pub(super) fn check_start(entry: &Entry, first: bool) -> Result<(), JournalError> {
     match entry {
         Entry::Session { schema, .. } if schema == JOURNAL_SCHEMA => Ok(()),
         Entry::Session { schema, .. } => Err(JournalError::OtherSchema { found: schema.clone() }),
@@ -106,7 +106,7 @@ fn check_start(entry: &Entry, first: bool) -> Result<(), JournalError> {
     }
 }
 
-fn time_of(entry: &Entry) -> Option<Offset> {
+pub(super) fn time_of(entry: &Entry) -> Option<Offset> {
     match entry {
         Entry::Phase { at, .. } | Entry::End { at, .. } => Some(*at),
         Entry::Requested(setpoint) | Entry::Applied(setpoint) => Some(setpoint.at),

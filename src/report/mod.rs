@@ -20,6 +20,7 @@ mod limits;
 mod markdown;
 pub mod prometheus;
 pub mod recording;
+pub mod replay;
 mod sheet;
 pub mod status;
 pub mod text;

@@ -10,6 +10,7 @@ use super::claim::{self, Claim};
 use super::entry::Entry;
 use super::facts::{Cost, Event, Phase, PlanFacts, SessionFacts, StopReason, TargetFacts, TargetLedger, WorkloadFacts};
 use super::host::Host;
+use super::replay::Playback;
 
 /// Events kept in memory; the journal keeps all.
 pub const EVENTS_KEPT: usize = 2_000;
@@ -47,10 +48,12 @@ pub struct Recording {
     pub stop_reason: Option<StopReason>,
     /// RFC 3339 UTC, once over.
     pub ended_at: Option<String>,
+    /// How it is being played, where it is a replay.
+    pub playback: Option<Playback>,
 }
 
 /// Makes recordings from entries and ticks.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Recorder {
     recording: Recording,
     history: History,

@@ -275,6 +275,7 @@ impl Session {
             }
             Some(Command::Stop(reason)) => return self.stop(reason),
             Some(Command::Abandon) => return self.stop(StopReason::Quit),
+            Some(Command::Play(_)) => Vec::new(),
             None => {
                 self.fail("nobody steers the session any more");
                 return Err(Stopped);

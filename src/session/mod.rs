@@ -13,6 +13,7 @@ mod ledger;
 mod metrics;
 mod provision;
 pub mod remote;
+pub mod replay;
 mod scribe;
 mod search;
 mod signals;

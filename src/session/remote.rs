@@ -29,6 +29,25 @@ pub enum Command {
     Stop(StopReason),
     /// Give up waiting: skip what is left of the drain and of confirming the deletion.
     Abandon,
+    /// Steer a replay; a session that runs ignores it.
+    Play(Play),
+}
+
+/// What can be asked of a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Play {
+    /// Pause it, or let it go on; at its end, start again.
+    PauseResume,
+    /// Go back, where negative, or on by so many seconds.
+    Skip(i64),
+    /// Go to the start.
+    ToStart,
+    /// Go to the end.
+    ToEnd,
+    /// Play twice as fast.
+    Faster,
+    /// Play half as fast.
+    Slower,
 }
 
 /// One end of the wire to a session. Cheap to clone.

@@ -265,6 +265,7 @@ impl Session {
                 }
             }
             Some(Command::Dump) => self.dump(),
+            Some(Command::Play(_)) => {}
             Some(Command::Stop(reason)) => {
                 self.scribe.stop(reason);
                 return Err(Stopped);

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::load::{Offset, Rate, Row};
 use crate::plan::{Plan, presets};
-use crate::report::{Event, EventKind, Phase, Recording};
+use crate::report::replay::Playback;
+use crate::report::{Event, EventKind, Phase, Recording, StopReason};
 use crate::session::remote::Command;
 
 use super::axis::Scale;
@@ -85,6 +86,11 @@ impl App {
         }
     }
 
+    /// How a recorded session is being played; `None` for one that runs.
+    pub fn playback(&self) -> Option<Playback> {
+        self.newest.playback
+    }
+
     /// Takes a newer recording.
     pub fn observe(&mut self, recording: Arc<Recording>) {
         self.announce(&recording);
@@ -115,7 +121,7 @@ impl App {
 
     /// The session's clock: it moves even when no recording comes.
     pub fn now(&self) -> Offset {
-        if self.newest.session.id.is_empty() || self.newest.phase.is_over() {
+        if self.newest.session.id.is_empty() || self.newest.phase.is_over() || self.playback().is_some() {
             return self.newest.load.at;
         }
         self.newest.load.at.plus(self.up.saturating_sub(self.seen))
@@ -133,6 +139,11 @@ impl App {
 
     /// Whether the session is on its way out.
     pub fn is_stopping(&self) -> bool {
+        // A replay of how a session stopped is no session that stops.
+        self.playback().is_none() && self.is_on_its_way_out()
+    }
+
+    fn is_on_its_way_out(&self) -> bool {
         self.stopping.is_sent() || matches!(self.newest.phase, Phase::Draining | Phase::Deleting) || self.newest.phase.is_over()
     }
 
@@ -166,12 +177,19 @@ impl App {
 
     /// Where keys are looked up.
     pub fn context(&self) -> Context {
-        self.overlay.as_ref().map_or(Context::Screen, Overlay::context)
+        let screen = if self.playback().is_some() { Context::Replay } else { Context::Screen };
+        self.overlay.as_ref().map_or(screen, Overlay::context)
     }
 
     /// Does what an action asks; gives the command to send, if any.
     pub fn update(&mut self, action: Action) -> Option<Command> {
         match action {
+            Action::Play(play) => return Some(Command::Play(play)),
+            Action::Quit | Action::Interrupt if self.playback().is_some() => return Some(Command::Stop(StopReason::Quit)),
+            _ if steers(action) && self.playback().is_some() => {
+                self.notify("this is a replay: its load is done; space pauses it, left and right seek", false);
+                return None;
+            }
             Action::RateUp | Action::RateDown | Action::RateDouble | Action::RateHalve => return self.step(action),
             Action::PauseResume => return self.pause_or_resume(),
             Action::RatePrompt => self.open(Overlay::Prompt(Prompt::default())),
@@ -364,7 +382,9 @@ impl App {
     fn announce(&mut self, recording: &Recording) {
         let events = recording.events.as_slice();
         let known = self.last_event.as_ref().and_then(|last| events.iter().rposition(|event| event == last)).map_or(0, |at| at + 1);
-        for event in events.get(known..).unwrap_or_default() {
+        // After a jump in a replay all of it is old.
+        let jumped = recording.playback.map(|p| p.skips) != self.newest.playback.map(|p| p.skips);
+        for event in events.get(known..).filter(|_| !jumped).unwrap_or_default() {
             match event.kind {
                 EventKind::Snapshot => self.notify(format!("snapshot written: {}", event.detail), false),
                 EventKind::Warning | EventKind::Error => self.notify(event.detail.clone(), true),
@@ -373,6 +393,21 @@ impl App {
         }
         self.last_event = events.last().cloned();
     }
+}
+
+/// Whether an action is for a session that runs.
+fn steers(action: Action) -> bool {
+    matches!(
+        action,
+        Action::RateUp
+            | Action::RateDown
+            | Action::RateDouble
+            | Action::RateHalve
+            | Action::RatePrompt
+            | Action::PauseResume
+            | Action::PlanPicker
+            | Action::Dump
+    )
 }
 
 /// Whether a plan has windows left to run.

@@ -36,6 +36,8 @@ pub struct Script {
     windows: u32,
     open: Option<(WindowId, Rate)>,
     saved: u64,
+    /// What the table accepts in a second, and the most it saves up.
+    pub capacity: u64,
     /// Share of the offered load that the client sheds, in thousandths.
     pub shed_per_mille: u64,
     /// Requests that fail each second.
@@ -64,6 +66,7 @@ impl Script {
             windows: 0,
             open: None,
             saved: CAPACITY,
+            capacity: CAPACITY,
             shed_per_mille: 0,
             failing: 0,
             micros: 4_300,
@@ -98,6 +101,17 @@ impl Script {
             ..WorkloadFacts::default()
         };
         self.apply(&Entry::Session { schema: "throttlescope.journal/1".to_owned(), session, workload });
+    }
+
+    /// Lets the table have saved up this much.
+    pub fn saved(&mut self, saved: u64) {
+        self.saved = saved;
+    }
+
+    /// Changes what is known of the target.
+    pub fn change_target(&mut self, change: impl FnOnce(&mut TargetFacts)) {
+        change(&mut self.target);
+        self.apply(&Entry::Target(self.target.clone()));
     }
 
     /// Applies an entry.
@@ -182,11 +196,11 @@ impl Script {
         let start = Offset::from_secs(self.at);
         let mut bucket = Bucket { start, in_flight: 19, in_flight_max: 37, runners: 1, ..Bucket::default() };
         let (window, rate) = self.open.map_or((None, 0), |(id, rate)| (Some(id), rate.per_s() as u64));
-        let available = CAPACITY + self.saved;
+        let available = self.capacity + self.saved;
         let shed = rate * self.shed_per_mille / 1_000;
         let failed = self.failing.min(rate - shed);
         let accepted = (rate - shed - failed).min(available);
-        self.saved = (available - accepted).min(CAPACITY);
+        self.saved = (available - accepted).min(self.capacity);
         let throttled = rate - shed - failed - accepted;
         if let Some(window) = window {
             let mut part = Part::of(window);

@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::view::View;
+use crate::session::remote::Play;
 
 /// A key with or without Ctrl. Shift is part of the character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,6 +101,8 @@ pub enum Action {
     Erase,
     /// A typed character.
     Type(char),
+    /// Steer a replay.
+    Play(Play),
 }
 
 impl Action {
@@ -117,6 +120,7 @@ impl Action {
                 | Self::RowDown
                 | Self::Erase
                 | Self::Type(_)
+                | Self::Play(Play::Skip(_))
         )
     }
 }
@@ -128,6 +132,8 @@ pub enum Context {
     Always,
     /// With no overlay open.
     Screen,
+    /// The same while a recorded session is played; what is not bound here is as on the screen.
+    Replay,
     /// In a question.
     Question,
     /// In the prompt for a rate.
@@ -147,13 +153,15 @@ pub enum Group {
     Display,
     /// What concerns the session.
     Session,
+    /// What steers a replay.
+    Replay,
     /// What holds in overlays.
     Overlays,
 }
 
 impl Group {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 4] = [Self::Load, Self::Display, Self::Session, Self::Overlays];
+    pub const ALL: [Self; 5] = [Self::Load, Self::Display, Self::Session, Self::Replay, Self::Overlays];
 
     /// Its heading.
     pub const fn title(self) -> &'static str {
@@ -161,6 +169,7 @@ impl Group {
             Self::Load => "Load",
             Self::Display => "Display",
             Self::Session => "Session",
+            Self::Replay => "Replay",
             Self::Overlays => "Overlays",
         }
     }
@@ -197,7 +206,7 @@ const fn bind(
     Binding { context, chords, keys, action, group, help, footer }
 }
 
-use Context::{Always, Plans, Prompt, Question, Screen};
+use Context::{Always, Plans, Prompt, Question, Replay, Screen};
 
 /// The keymap.
 pub const KEYMAP: &[Binding] = &[
@@ -240,6 +249,48 @@ pub const KEYMAP: &[Binding] = &[
     bind(Screen, &[Chord::of('s')], "s", Action::Dump, Group::Session, "write a snapshot of the session document", Some((6, "s snapshot"))),
     bind(Screen, &[Chord::of('?')], "?", Action::Help, Group::Session, "show all keys", Some((1, "? help"))),
     bind(Screen, &[Chord::of('q')], "q", Action::Quit, Group::Session, "stop, delete the table, leave; asks first", Some((0, "q quit"))),
+    bind(
+        Replay,
+        &[Chord::of(' ')],
+        "space",
+        Action::Play(Play::PauseResume),
+        Group::Replay,
+        "pause, go on, at the end start again",
+        Some((3, "space pause")),
+    ),
+    bind(
+        Replay,
+        &[Chord::key(KeyCode::Left)],
+        "left",
+        Action::Play(Play::Skip(-10)),
+        Group::Replay,
+        "10 s back",
+        Some((4, "left/right seek")),
+    ),
+    bind(Replay, &[Chord::key(KeyCode::Right)], "right", Action::Play(Play::Skip(10)), Group::Replay, "10 s on", None),
+    bind(Replay, &[Chord::key(KeyCode::PageUp)], "PgUp", Action::Play(Play::Skip(-60)), Group::Replay, "a minute back", None),
+    bind(Replay, &[Chord::key(KeyCode::PageDown)], "PgDn", Action::Play(Play::Skip(60)), Group::Replay, "a minute on", None),
+    bind(Replay, &[Chord::key(KeyCode::Home)], "Home", Action::Play(Play::ToStart), Group::Replay, "to the start", None),
+    bind(Replay, &[Chord::key(KeyCode::End)], "End", Action::Play(Play::ToEnd), Group::Replay, "to the end", None),
+    bind(
+        Replay,
+        &[Chord::of('<'), Chord::of('-')],
+        "< -",
+        Action::Play(Play::Slower),
+        Group::Replay,
+        "half as fast",
+        Some((5, "< > speed")),
+    ),
+    bind(
+        Replay,
+        &[Chord::of('>'), Chord::of('+'), Chord::of('=')],
+        "> +",
+        Action::Play(Play::Faster),
+        Group::Replay,
+        "twice as fast, up to 64x",
+        None,
+    ),
+    bind(Replay, &[Chord::of('q')], "q", Action::Quit, Group::Replay, "leave at once", Some((0, "q quit"))),
     bind(Always, &[Chord::ctrl('c')], "Ctrl-C", Action::Interrupt, Group::Session, "ask, then stop, then abandon the teardown", None),
     bind(Always, &[Chord::ctrl('l')], "Ctrl-L", Action::Repaint, Group::Session, "paint the screen again", None),
     bind(Always, &[Chord::ctrl('z')], "Ctrl-Z", Action::Suspend, Group::Session, "pause the load and go to the shell", None),
@@ -299,16 +350,20 @@ pub const KEYMAP: &[Binding] = &[
 
 /// The action of a key where `context` holds.
 pub fn lookup(context: Context, chord: Chord) -> Option<Action> {
-    let bound = KEYMAP.iter().find(|b| (b.context == context || b.context == Always) && b.chords.contains(&chord)).map(|b| b.action);
+    let of = |context| KEYMAP.iter().find(|b| b.context == context && b.chords.contains(&chord)).map(|b| b.action);
+    let bound = of(context).or_else(|| of(Always));
     match (bound, context, chord) {
         (None, Prompt, Chord { code: KeyCode::Char(c), ctrl: false }) => Some(Action::Type(c)),
+        (None, Replay, _) => of(Screen),
         _ => bound,
     }
 }
 
 /// The footer's hints where `context` holds: the binding, its place and its text.
 pub fn footer(context: Context) -> impl Iterator<Item = (&'static Binding, u8, &'static str)> {
-    KEYMAP.iter().filter(move |b| b.context == context).filter_map(|b| b.footer.map(|(place, hint)| (b, place, hint)))
+    // What only shows, and the help, are on the screen of a replay as on that of a session.
+    let shared = move |b: &Binding| context == Replay && b.context == Screen && (b.group == Group::Display || b.action == Action::Help);
+    KEYMAP.iter().filter(move |b| b.context == context || shared(b)).filter_map(|b| b.footer.map(|(place, hint)| (b, place, hint)))
 }
 
 /// The rows of one group of the help, without those that repeat in overlays.
@@ -320,7 +375,8 @@ pub fn group(group: Group) -> impl Iterator<Item = &'static Binding> {
 pub fn keys_markdown() -> String {
     let mut text = String::from("| keys | what they do |\n|---|---|\n");
     for binding in KEYMAP.iter().filter(|b| b.group != Group::Overlays || b.context == Always) {
-        text.push_str(&format!("| `{}` | {} |\n", binding.keys, binding.help));
+        let place = if binding.context == Replay { "in a replay: " } else { "" };
+        text.push_str(&format!("| `{}` | {place}{} |\n", binding.keys, binding.help));
     }
     text
 }
@@ -329,7 +385,7 @@ pub fn keys_markdown() -> String {
 mod tests {
     use super::*;
 
-    const CONTEXTS: [Context; 5] = [Screen, Question, Prompt, Plans, Context::Help];
+    const CONTEXTS: [Context; 6] = [Screen, Replay, Question, Prompt, Plans, Context::Help];
 
     #[test]
     fn a_key_has_one_meaning_in_each_context() {
@@ -365,7 +421,7 @@ mod tests {
     fn escape_closes_and_q_quits_nowhere_but_on_the_screen() {
         for context in CONTEXTS {
             assert_eq!(lookup(context, Chord::key(KeyCode::Esc)), Some(Action::Close));
-            assert_eq!(lookup(context, Chord::of('q')) == Some(Action::Quit), context == Screen);
+            assert_eq!(lookup(context, Chord::of('q')) == Some(Action::Quit), matches!(context, Screen | Replay));
             assert_eq!(lookup(context, Chord::ctrl('c')), Some(Action::Interrupt));
         }
         assert!(KEYMAP.iter().filter(|b| b.action == Action::Yes).all(|b| b.context == Question));
@@ -377,6 +433,15 @@ mod tests {
         for binding in KEYMAP.iter().filter(|b| b.context == Screen || b.context == Always) {
             assert!(text.contains(&format!("| `{}` | {} |", binding.keys, binding.help)), "{}", binding.keys);
         }
+    }
+
+    #[test]
+    fn a_replay_has_its_own_keys_and_else_those_that_only_show() {
+        assert_eq!(lookup(Replay, Chord::key(KeyCode::Left)), Some(Action::Play(Play::Skip(-10))));
+        assert_eq!(lookup(Replay, Chord::key(KeyCode::Tab)), Some(Action::NextView));
+        assert_eq!(lookup(Replay, Chord::of('h')), Some(Action::ScrollBack));
+        let hints: Vec<&str> = footer(Replay).map(|(.., hint)| hint).collect();
+        assert!(hints.contains(&"? help") && hints.contains(&"left/right seek") && !hints.contains(&"up/dn rate"), "{hints:?}");
     }
 
     #[test]

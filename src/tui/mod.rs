@@ -6,6 +6,7 @@ pub mod axis;
 pub mod figures;
 #[cfg(test)]
 pub mod fixtures;
+pub mod forecast;
 pub mod glyphs;
 pub mod input;
 pub mod keymap;

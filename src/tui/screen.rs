@@ -127,7 +127,8 @@ impl Ui {
             *changed = true;
         }
         self.panics = panics;
-        if self.app.newest.phase.is_over() {
+        // A replay stays on the screen when the session that it shows is over.
+        if self.app.newest.phase.is_over() && self.app.playback().is_none() {
             Some(Leave::Over)
         } else if closed {
             Some(Leave::Closed)
@@ -170,7 +171,8 @@ impl Ui {
             self.app.notify("Ctrl-Z does nothing on this system; space pauses the load", false);
             return Ok(screen);
         }
-        if self.app.newest.phase.has_load() && !self.app.is_stopping() {
+        let replay = self.app.playback().is_some();
+        if self.app.newest.phase.has_load() && !self.app.is_stopping() && !replay {
             self.app.steering.asked(&Command::Pause, self.app.up());
             self.remote.send(Command::Pause);
             let asked = Instant::now();
@@ -184,6 +186,7 @@ impl Ui {
         self.urgent = true;
         self.app.advance(self.started.elapsed());
         match stopped {
+            Ok(()) if replay => self.app.notify("back", false),
             Ok(()) => self.app.notify("back; the load is paused, space resumes it", false),
             Err(error) => self.app.notify(format!("cannot go to the shell: {error}"), true),
         }

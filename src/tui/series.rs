@@ -35,6 +35,19 @@ impl Series {
         series
     }
 
+    /// One value from an instant to another, dashed.
+    pub fn level(from: f64, to: f64, value: f64, dash: f64) -> Self {
+        let mut runs = Vec::new();
+        if value.is_finite() && dash > 0.0 && (to - from).is_finite() {
+            let dashes = ((to - from) / (2.0 * dash)).ceil().clamp(0.0, 200.0) as u32;
+            for number in 0..dashes {
+                let from = from + 2.0 * dash * f64::from(number);
+                runs.push(vec![Point { from, to: (from + dash).min(to), value }]);
+            }
+        }
+        Self { runs }
+    }
+
     fn push(&mut self, start: Offset, span_s: u32, value: f64, gap: bool) -> bool {
         let point = Point { from: start.secs(), to: start.secs() + f64::from(span_s.max(1)), value };
         let last = self.last();

@@ -4,8 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
-use super::states::{app, look, states, throttled, with_overlay};
-use crate::report::EventKind;
+use super::states::{app, look, replayed, states, throttled, with_overlay};
+use crate::load::Offset;
+use crate::report::{Claim, Entry, EventKind};
 use crate::tui::app::App;
 use crate::tui::fixtures::Script;
 use crate::tui::glyphs::GlyphChoice::{self, Ascii, Block, Braille};
@@ -96,6 +97,49 @@ fn states_before_and_after_the_load() {
             insta::assert_snapshot!(format!("{}_80x24", name.replace('-', "_")), drawn(&app, Ascii, Mono, 80, 24));
         }
     }
+}
+
+#[test]
+fn the_forecast_is_in_its_place_before_and_after_it_came_true() {
+    let mut script = Script::new();
+    script.active();
+    script.saved(3_000);
+    script.set(Some(2_000), None);
+    script.run(3);
+    script.request(Some(5_000));
+    insta::assert_snapshot!("forecast_asked_80x24", drawn(&app(&mut script), Ascii, Mono, 80, 24));
+    insta::assert_snapshot!("forecast_asked_150x45", drawn(&app(&mut script), Ascii, Mono, 150, 45));
+    script.set(Some(5_000), None);
+    script.run(6);
+    insta::assert_snapshot!("forecast_came_60x16", drawn(&app(&mut script), Ascii, Mono, 60, 16));
+    script.capacity = 20_000;
+    script.set(Some(8_000), None);
+    script.run(4);
+    insta::assert_snapshot!("forecast_missed_100x30", drawn(&app(&mut script), Ascii, Mono, 100, 30));
+}
+
+#[test]
+fn a_replay_says_that_it_is_one_and_where_it_is() {
+    for paused in [true, false] {
+        let name = if paused { "replay_paused_80x24" } else { "replay_playing_80x24" };
+        insta::assert_snapshot!(name, drawn(&replayed(&mut throttled(), paused), Ascii, Mono, 80, 24));
+    }
+    let mut app = replayed(&mut throttled(), true);
+    app.update(Action::RateUp);
+    insta::assert_snapshot!("replay_refuses_60x16", drawn(&app, Ascii, Mono, 60, 16));
+}
+
+#[test]
+fn what_the_service_said_of_the_table_is_among_its_facts() {
+    let mut script = throttled();
+    for (secs, units) in [(8, 4_000), (23, 4_000), (38, 5_000)] {
+        let at = Offset::from_secs(secs);
+        let claim = Claim { at, last: at, status: "ACTIVE".to_owned(), warm_throughput: Some((units, 12_000)), ..Claim::default() };
+        script.apply(&Entry::Claim(claim));
+    }
+    let mut app = app(&mut script);
+    app.update(Action::Show(View::Target));
+    insta::assert_snapshot!("claims_120x36", drawn(&app, Ascii, Mono, 120, 36));
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::load::Rate;
-use crate::report::{EventKind, Phase, StopReason};
+use crate::load::{Offset, Rate};
+use crate::report::replay::{Kept, Playback};
+use crate::report::{EventKind, Phase, Recording, StopReason};
 use crate::tui::app::App;
 use crate::tui::fixtures::Script;
 use crate::tui::glyphs::{GlyphChoice, Glyphs};
@@ -96,7 +97,16 @@ pub(super) fn states() -> Vec<(&'static str, App)> {
     script.micros = 119_000_000;
     script.run(5);
     states.push(("extreme", app(&mut script)));
+    states.push(("replay", replayed(&mut throttled(), true)));
     states
+}
+
+/// A screen on which a recorded session is played.
+pub(super) fn replayed(script: &mut Script, paused: bool) -> App {
+    let playback = Playback { kept: Kept::Journal, ends: Offset::from_secs(90), speed: 4, paused, skips: 0 };
+    let mut app = App::new(Rate::per_second(250));
+    app.observe(std::sync::Arc::new(Recording { playback: Some(playback), ..script.recording().as_ref().clone() }));
+    app
 }
 
 /// Each overlay over a screen.

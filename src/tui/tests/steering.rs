@@ -5,10 +5,10 @@ use std::time::Duration;
 use crossterm::event::KeyCode;
 use proptest::prelude::*;
 
-use super::states::{app, throttled};
+use super::states::{app, replayed, throttled};
 use crate::load::Rate;
 use crate::report::{EventKind, Phase, StopReason};
-use crate::session::remote::Command;
+use crate::session::remote::{Command, Play};
 use crate::tui::app::App;
 use crate::tui::fixtures::Script;
 use crate::tui::keymap::{Action, Chord, Context, KEYMAP, lookup};
@@ -259,4 +259,47 @@ proptest! {
         let mut buffer = ratatui::buffer::Buffer::empty(area);
         crate::tui::view::draw(&app, &super::states::look(crate::tui::GlyphChoice::Braille, crate::tui::ThemeChoice::Dark256), area, &mut buffer);
     }
+}
+
+#[test]
+fn a_replay_is_steered_and_left_at_once_and_its_load_is_not() {
+    let mut app = replayed(&mut throttled(), false);
+    let code = |code| Chord { code, ctrl: false };
+    for (chord, play) in [
+        (key(' '), Play::PauseResume),
+        (code(KeyCode::Left), Play::Skip(-10)),
+        (code(KeyCode::PageDown), Play::Skip(60)),
+        (code(KeyCode::End), Play::ToEnd),
+        (key('>'), Play::Faster),
+        (key('-'), Play::Slower),
+    ] {
+        assert_eq!(press(&mut app, chord), Some(Command::Play(play)), "{chord:?}");
+    }
+    for chord in [key('r'), key('p'), key('s'), key('j'), code(KeyCode::Up)] {
+        assert_eq!(press(&mut app, chord), None);
+        assert!(app.overlay.is_none() && app.notice().is_some_and(|notice| notice.text.contains("replay")), "{chord:?}");
+        later(&mut app, 6_000);
+    }
+    press(&mut app, key('?'));
+    assert_eq!(app.context(), Context::Help);
+    for chord in [key('q'), Chord { code: KeyCode::Char('c'), ctrl: true }] {
+        press(&mut app, code(KeyCode::Esc));
+        assert_eq!(press(&mut app, chord), Some(Command::Stop(StopReason::Quit)));
+        assert!(app.overlay.is_none());
+    }
+}
+
+#[test]
+fn a_replay_of_a_session_that_is_over_is_still_a_screen_with_keys() {
+    let mut script = throttled();
+    script.stop(StopReason::Completed);
+    script.phase(Phase::Finished);
+    let mut app = replayed(&mut script, true);
+    assert!(!app.is_stopping());
+    assert_eq!(press(&mut app, key(' ')), Some(Command::Play(Play::PauseResume)));
+    press(&mut app, key('2'));
+    assert_eq!(app.view, View::Latency);
+    let before = app.now();
+    later(&mut app, 5_000);
+    assert_eq!(app.now(), before, "only the replay moves its clock");
 }

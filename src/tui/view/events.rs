@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use super::text::{Canvas, Piece, clean, piece};
 use crate::report::{Event, EventKind};
 use crate::tui::app::App;
-use crate::tui::figures;
 use crate::tui::theme::Role;
+use crate::tui::{figures, forecast};
 
 /// Draws the view: the newest event at the foot, scrolled back as asked.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
@@ -23,7 +23,7 @@ pub(super) fn newest(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
 }
 
 fn list(canvas: &mut Canvas<'_>, area: Rect, app: &App, back: usize) {
-    let events = &app.shown.events;
+    let events = forecast::events(&app.shown);
     let room = usize::from(area.height);
     let end = events.len().saturating_sub(back).max(room.min(events.len()));
     let lines: Vec<Vec<Piece>> = events[end.saturating_sub(room)..end].iter().map(line).collect();

@@ -19,7 +19,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
         .filter(|(binding, ..)| !app.is_stopping() || works_to_the_end(binding))
         .map(|(_, place, hint)| {
             let (key, text) = hint.rsplit_once(' ').unwrap_or((hint, ""));
-            let (key, text) = if hint.starts_with("space") && rests(app) { ("space", "resume") } else { (key, text) };
+            let (key, text) = if key == "space" { (key, space(app)) } else { (key, text) };
             (place, vec![piece(Role::Key, key), piece(Role::Quiet, format!(" {text}"))])
         })
         .collect();
@@ -33,8 +33,14 @@ fn works_to_the_end(binding: &Binding) -> bool {
         || binding.group == Group::Overlays
 }
 
-fn rests(app: &App) -> bool {
-    app.steering.wanted() == Some(Wish::Rest) && !app.plan_runs()
+/// What the space bar does now.
+fn space(app: &App) -> &'static str {
+    let rests = app.steering.wanted() == Some(Wish::Rest) && !app.plan_runs();
+    match app.playback() {
+        Some(playback) if playback.paused => "play",
+        None if rests => "resume",
+        _ => "pause",
+    }
 }
 
 /// Draws what the session has just said, or how its end is coming on, over the last row of the view.

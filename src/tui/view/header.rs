@@ -6,6 +6,7 @@ use super::View;
 use super::text::{Canvas, Piece, clean, fit, labelled, piece};
 use crate::analysis::{Caveat, VerdictKind};
 use crate::load::Counts;
+use crate::report::replay::Playback;
 use crate::report::{Phase, Recording};
 use crate::tui::app::{App, plan_runs};
 use crate::tui::figures;
@@ -33,7 +34,14 @@ pub(super) fn standing(app: &App) -> Vec<(u8, Vec<Piece>)> {
     }
     groups.extend(stamps(app).into_iter().map(|stamp| (0, vec![stamp])));
     groups.push((0, vec![phase(app)]));
-    groups.push((1, vec![piece(Role::Strong, format!("T+{}", figures::clock(app.shown_now())))]));
+    let clock = figures::clock(app.shown_now());
+    match app.playback() {
+        None => groups.push((1, vec![piece(Role::Strong, format!("T+{clock}"))])),
+        Some(playback) => {
+            groups.push((1, vec![piece(Role::Strong, format!("T+{clock} of {}", figures::clock(playback.ends)))]));
+            groups.push((1, speed(app, playback)));
+        }
+    }
     let in_flight = in_flight(&app.shown).map_or_else(|| figures::NOTHING.to_owned(), |level| figures::count(level.into()));
     let cap = newest.workload.max_in_flight;
     let cap = if cap > 0 { format!("/{}", figures::count(cap.into())) } else { String::new() };
@@ -50,9 +58,22 @@ pub(super) fn standing(app: &App) -> Vec<(u8, Vec<Piece>)> {
     groups
 }
 
+/// How fast a replay goes, and whether it stands still.
+fn speed(app: &App, playback: Playback) -> Vec<Piece> {
+    let state = match (playback.paused, app.newest.load.at == playback.ends) {
+        (true, true) => piece(Role::Accent, "at its end"),
+        (true, false) => piece(Role::Warning, "paused"),
+        (false, _) => piece(Role::Quiet, "playing"),
+    };
+    vec![piece(Role::Strong, format!("{}x ", playback.speed)), state]
+}
+
 /// What must be said of everything on the screen.
 pub(super) fn stamps(app: &App) -> Vec<Piece> {
     let mut stamps = Vec::new();
+    if app.playback().is_some() {
+        stamps.push(piece(Role::Stamp, " REPLAY "));
+    }
     if app.newest.target.simulated {
         stamps.push(piece(Role::Stamp, " SIMULATED "));
     }
@@ -69,7 +90,11 @@ pub(super) fn phase(app: &App) -> Piece {
         _ if app.stopping.is_sent() && app.newest.phase.has_load() && app.newest.phase != Phase::Draining => (Role::Warning, "STOPPING"),
         Phase::Starting => (Role::Accent, "STARTING"),
         Phase::Creating => return piece(Role::Accent, format!("CREATING {since:.1} s")),
-        Phase::Seeding => return piece(Role::Accent, format!("SEEDING {since:.1} s")),
+        Phase::Seeding => {
+            let progress = app.newest.target.seeded.filter(|(_, all)| *all > 0);
+            let progress = progress.map_or_else(|| format!("{since:.1} s"), |(done, all)| figures::percent(done, all));
+            return piece(Role::Accent, format!("SEEDING {progress}"));
+        }
         Phase::Warming => (Role::Accent, "WARMING UP"),
         Phase::Running => (Role::Accent, "RUNNING"),
         Phase::Paused if plan_runs(&app.newest) => (Role::Accent, "PAUSE"),
@@ -150,7 +175,12 @@ pub(super) fn answer(app: &App) -> Vec<(u8, Vec<Piece>)> {
         let text = match recording.phase {
             Phase::Starting => "starting ...".to_owned(),
             Phase::Creating => format!("creating table {} ...", clean(&recording.target.table)),
-            Phase::Seeding => "writing the items that reads will ask for ...".to_owned(),
+            Phase::Seeding => match recording.target.seeded {
+                Some((done, all)) => {
+                    format!("writing the items that reads will ask for: {} of {} ...", figures::count(done), figures::count(all))
+                }
+                None => "writing the items that reads will ask for ...".to_owned(),
+            },
             Phase::Warming => "opening connections ...".to_owned(),
             _ => "no verdict yet".to_owned(),
         };

@@ -34,7 +34,7 @@ fn lines() -> Vec<Vec<Piece>> {
                 Context::Prompt => " (rate prompt)",
                 Context::Plans => " (plans)",
                 Context::Help => " (help)",
-                Context::Always | Context::Screen => "",
+                Context::Always | Context::Screen | Context::Replay => "",
             };
             lines.push(vec![
                 piece(Role::Key, format!("  {:<12} ", binding.keys)),

@@ -3,6 +3,7 @@
 mod events;
 mod facts;
 mod footer;
+mod forecast;
 mod header;
 mod help;
 mod latency;

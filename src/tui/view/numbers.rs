@@ -62,7 +62,8 @@ fn figures(app: &App, area: Rect) -> Vec<Vec<Piece>> {
         let p99 = app.shown.load.rows.last().and_then(|row| row.response.p99);
         lines.push(row("p99", Role::Text, format!("{} ms", figures::ms(p99))));
     }
-    lines.push(vec![piece(Role::Key, "q"), piece(Role::Quiet, " quit "), piece(Role::Key, "up/dn"), piece(Role::Quiet, " rate")]);
+    let (key, does) = if app.playback().is_some() { ("space", " pause") } else { ("up/dn", " rate") };
+    lines.push(vec![piece(Role::Key, "q"), piece(Role::Quiet, " quit "), piece(Role::Key, key), piece(Role::Quiet, does)]);
     lines
 }
 

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::text::{Canvas, Piece, piece};
-use super::{events, facts, latency, rate_chart, windows};
+use super::{events, facts, forecast, latency, rate_chart, windows};
 use crate::tui::app::App;
 use crate::tui::figures;
 use crate::tui::layout::{Tier, split_bottom, split_left, split_top};
@@ -18,8 +18,10 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App, tier: Tier) {
         Tier::Wide => wide(canvas, area, app),
         Tier::Full | Tier::Standard => {
             let lower = if tier == Tier::Full { 10 } else { 8 };
-            let (chart, below) = split_bottom(area, lower);
+            let (upper, below) = split_bottom(area, lower);
+            let (chart, row) = split_bottom(upper, 1);
             rate_chart::draw(canvas, chart, app);
+            canvas.line(row, 0, &forecast::line(app, row.width));
             let (left, right) = split_left(below, LATENCY, 2);
             latency_now(canvas, left, app);
             table_facts(canvas, right, app);
@@ -30,14 +32,17 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App, tier: Tier) {
             let lines = facts::lines(app, below.width);
             canvas.lines(below, lines.iter().take(2));
             canvas.line_right(below, 0, &latency_short(app));
+            canvas.line(below, 2, &forecast::line(app, below.width));
         }
     }
 }
 
 fn wide(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     let (left, right) = split_left(area, area.width * 11 / 20, 3);
-    let (rates, latencies) = split_top(left, area.height * 11 / 20);
+    let (upper, latencies) = split_top(left, area.height * 11 / 20);
+    let (rates, row) = split_bottom(upper, 1);
     rate_chart::draw(canvas, rates, app);
+    canvas.line(row, 0, &forecast::line(app, row.width));
     latency::chart(canvas, latencies, app);
     let lines = facts::lines(app, right.width);
     let (upper, rest) = split_top(right, (lines.len() as u16 + 2).min(14));

@@ -30,6 +30,10 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     if fails {
         legend.push((1, vec![piece(Role::Failed, "x"), piece(Role::Quiet, " failed")]));
     }
+    let ceiling = ceiling(app, from, to);
+    if ceiling.last().is_some() {
+        legend.push((1, vec![piece(Role::Quiet, "--"), piece(Role::Quiet, " sustained")]));
+    }
     legend.push((2, vec![piece(Role::Quiet, format!("[{}] ", span_label(app)))]));
     let field = canvas.heading(area, "ops/s", &fit(legend, area.width.saturating_sub(8)));
     if rows.is_empty() {
@@ -45,12 +49,26 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     }
     let edges: Vec<f64> = app.shown.load.windows.iter().map(|window| window.spec.start.secs()).collect();
     let layers = [
+        Layer { series: &ceiling, trace: Trace::Steps, role: Role::Quiet, mark: '=' },
         Layer { series: &offered, trace: Trace::Steps, role: Role::Offered, mark: '-' },
         Layer { series: &accepted, trace: Trace::Steps, role: Role::Accepted, mark: 'o' },
         Layer { series: &throttled, trace: Trace::Marks, role: Role::Throttled, mark: '*' },
         Layer { series: &failed, trace: Trace::Marks, role: Role::Failed, mark: 'x' },
     ];
     TimeChart { from, to, scale: &app.rate_scale, layers: &layers, newest: &newest, edges: &edges }.draw(canvas, field);
+}
+
+/// The saturated ceiling of the operation that is offered, as far as it is known.
+fn ceiling(app: &App, from: f64, to: f64) -> Series {
+    let load = &app.shown.load;
+    let found = &app.shown.assessment;
+    let op_of = |id| load.windows.iter().find(|window| window.spec.id == id).map(|window| window.spec.op);
+    let measured = found.windows.iter().rev().find(|one| one.sustained.is_some()).and_then(|one| op_of(one.window));
+    let offered = load.windows.last().map(|window| window.spec.op);
+    match found.sustained.filter(|_| measured == offered) {
+        Some(sustained) => Series::level(from, to, sustained.per_s, (to - from) / 36.0),
+        None => Series::default(),
+    }
 }
 
 /// The time that charts show.

@@ -9,11 +9,14 @@ use super::header::in_flight;
 use super::text::{Canvas, Piece, clean, piece};
 use crate::load::Offset;
 use crate::report::Recording;
+use crate::report::replay::Kept;
 use crate::tui::app::App;
 use crate::tui::figures;
 use crate::tui::layout::split_left;
 use crate::tui::theme::Role;
 
+/// Newest claims of the service that are shown.
+const CLAIMS: usize = 6;
 /// Widest bar of a partition.
 const BAR: usize = 10;
 
@@ -23,6 +26,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     let (left, right) = if beside { split_left(area, area.width * 11 / 20, 2) } else { (area, Rect { height: 0, ..area }) };
     let mut lines = target(app);
     let mut more = timeline(app);
+    more.extend(claims(&app.shown));
     more.extend(partitions(canvas, &app.shown));
     if beside {
         let right = canvas.heading(right, "timeline", &[]);
@@ -41,6 +45,7 @@ fn target(app: &App) -> Vec<Vec<Piece>> {
     let kind = if target.simulated { "simulated endpoint, not AWS" } else { target.kind.name() };
     let owner = if target.created_by_session { "created here, deleted at the end" } else { "existed before, is never deleted" };
     let warm = target.warm_throughput.map_or_else(dash, |(w, r)| format!("{} writes/s, {} reads/s", figures::count(w), figures::count(r)));
+    let most = target.max_units.map_or_else(dash, |(w, r)| format!("{} writes/s, {} reads/s", figures::count(w), figures::count(r)));
     let consistency = if work.consistent_read { "strongly consistent" } else { "eventually consistent" };
     vec![
         fact("target", if target.simulated { Role::Warning } else { Role::Strong }, kind),
@@ -50,6 +55,7 @@ fn target(app: &App) -> Vec<Vec<Piece>> {
         fact("", Role::Quiet, if target.table.is_empty() { figures::NOTHING } else { owner }),
         fact("billing", Role::Text, text(&target.billing_mode)),
         fact("warm throughput", Role::Text, warm),
+        fact("at most", Role::Text, most),
         Vec::new(),
         fact(
             "workload",
@@ -63,14 +69,16 @@ fn target(app: &App) -> Vec<Vec<Piece>> {
             format!("{}, shards {}, timeout {}", text(&session.client), work.shards, figures::seconds(Some(work.timeout_s))),
         ),
         Vec::new(),
-        guard("guard money", session.max_cost_usd.map(|most| figures::usd(Some(most))), &figures::usd(recording.cost.usd)),
-        guard("guard ops", session.max_ops.map(figures::count), &figures::count(recording.load.totals.offered)),
+        guard(app, "guard money", session.max_cost_usd.map(|most| figures::usd(Some(most))), &figures::usd(recording.cost.usd)),
+        guard(app, "guard ops", session.max_ops.map(figures::count), &figures::count(recording.load.totals.offered)),
         guard(
+            app,
             "guard time",
             session.max_duration_s.map(|most| figures::span(Duration::from_secs_f64(most.clamp(0.0, 1e9)))),
             &figures::span(Duration::from_nanos(app.shown_now().nanos())),
         ),
         guard(
+            app,
             "in-flight cap",
             (work.max_in_flight > 0).then(|| figures::count(work.max_in_flight.into())),
             &in_flight(recording).map_or_else(dash, |level| figures::count(level.into())),
@@ -79,8 +87,10 @@ fn target(app: &App) -> Vec<Vec<Piece>> {
     ]
 }
 
-fn guard(label: &str, most: Option<String>, used: &str) -> Vec<Piece> {
+fn guard(app: &App, label: &str, most: Option<String>, used: &str) -> Vec<Piece> {
+    let told = app.shown.playback.is_none_or(|playback| playback.kept == Kept::Journal);
     match most {
+        None if !told => fact(label, Role::Quiet, format!("{used}; a document does not tell the limit")),
         Some(most) => fact(label, Role::Text, format!("{used} of {most}")),
         None => fact(label, Role::Quiet, format!("{used}, no limit")),
     }
@@ -107,6 +117,26 @@ fn timeline(app: &App) -> Vec<Vec<Piece>> {
         fact("deleted", Role::Text, deleted),
         Vec::new(),
     ]
+}
+
+/// What the service said that the table can do, over time, and what was measured.
+fn claims(recording: &Recording) -> Vec<Vec<Piece>> {
+    if recording.claims.is_empty() {
+        return Vec::new();
+    }
+    let pair = |units: Option<(u64, u64)>| units.map_or_else(dash, |(w, r)| format!("{} / {}", figures::count(w), figures::count(r)));
+    let head = format!("{:<17} {:<9}{:>16} {:>16}", "", "status", "warm W / R", "most W / R");
+    let mut lines = vec![vec![piece(Role::Heading, "DescribeTable said")], vec![piece(Role::Quiet, head)]];
+    let hidden = recording.claims.len().saturating_sub(CLAIMS);
+    for claim in recording.claims.iter().skip(hidden) {
+        let when = format!("T+{} - {}", figures::clock(claim.at), figures::clock(claim.last));
+        let (status, warm, most) = (clean(&claim.status), pair(claim.warm_throughput), pair(claim.max_units));
+        lines.push(vec![piece(Role::Quiet, format!("{when:<17} ")), piece(Role::Text, format!("{status:<9}{warm:>16} {most:>16}"))]);
+    }
+    let sustained = recording.assessment.sustained.map_or_else(dash, |found| format!("{}/s sustained", figures::rate(found.per_s)));
+    lines.push(fact("measured", Role::Strong, sustained));
+    lines.push(Vec::new());
+    lines
 }
 
 fn partitions(canvas: &Canvas<'_>, recording: &Recording) -> Vec<Vec<Piece>> {

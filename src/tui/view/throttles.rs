@@ -49,7 +49,7 @@ fn refusal(lines: &mut Vec<Vec<Piece>>, tally: &Tally<Refusal>, width: u16) {
     lines.push(vec![
         piece(Role::Throttled, clean(&refusal.code)),
         piece(Role::Text, format!("  HTTP {}", refusal.http_status)),
-        piece(Role::Strong, format!("  {} times", figures::count(tally.count))),
+        piece(Role::Strong, times(tally.count)),
     ]);
     wrapped(lines, "cause", Role::Strong, refusal.cause().in_words(), width);
     let reasons = if refusal.reasons.is_empty() { "none given".to_owned() } else { refusal.reasons.join(", ") };
@@ -73,11 +73,16 @@ fn failure(lines: &mut Vec<Vec<Piece>>, tally: &Tally<Failure>, width: u16) {
     lines.push(vec![
         piece(Role::Failed, format!("failed: {}", failure.kind.name().replace('_', " "))),
         piece(Role::Text, format!("{code}{status}")),
-        piece(Role::Strong, format!("  {} times", figures::count(tally.count))),
+        piece(Role::Strong, times(tally.count)),
     ]);
     wrapped(lines, "message", Role::Text, &failure.message, width);
     seen(lines, tally);
     lines.push(Vec::new());
+}
+
+/// How often; a document played does not tell it of a moment where there were several kinds.
+fn times(count: u64) -> String {
+    if count == 0 { "  how often is not known".to_owned() } else { format!("  {} times", figures::count(count)) }
 }
 
 fn seen<T>(lines: &mut Vec<Vec<Piece>>, tally: &Tally<T>) {

@@ -6,12 +6,12 @@ use super::facts::fact;
 use super::header::verdict;
 use super::text::{Canvas, Piece, clean, cut, piece};
 use crate::analysis::{Assessment, Caveat, VerdictKind};
-use crate::load::{Quantiles, Window};
+use crate::load::{Quantiles, Rate, Window};
 use crate::report::Recording;
 use crate::report::facts::PlannedWindow;
 use crate::tui::app::{App, plan_runs};
-use crate::tui::figures;
 use crate::tui::theme::Role;
+use crate::tui::{axis, figures};
 
 /// A column: its title, its width, and whether it is left out on narrower screens.
 struct Column {
@@ -119,7 +119,7 @@ fn measured(canvas: &Canvas<'_>, columns: &[&Column], window: &Window, found: Op
         let (role, text) = match column.title {
             "window" => (base, cut(&window.spec.label, column.width - 1)),
             "op" => (Role::Quiet, window.spec.op.to_string()),
-            "offered/s" => (base, window.spec.rate.to_string()),
+            "offered/s" => (base, offered(window.spec.rate, window.spec.ramp_to)),
             "accepted/s" => (Role::Accepted, mean.or(found.and_then(|f| f.accepted_per_s)).map_or_else(dash, figures::rate)),
             "sustained/s" => (Role::Strong, sustained.map_or_else(dash, |estimate| figures::rate(estimate.per_s))),
             "+/-" => (Role::Quiet, sustained.map_or_else(dash, |e| figures::rate((e.ci95.1 - e.ci95.0).abs() / 2.0))),
@@ -155,13 +155,18 @@ fn ahead(columns: &[&Column], window: &PlannedWindow) -> Vec<Piece> {
             &match column.title {
                 "window" => cut(&window.label, column.width - 1),
                 "op" => window.op.to_string(),
-                "offered/s" => window.offered_per_s.to_string(),
+                "offered/s" => offered(window.offered_per_s, window.offered_to_per_s),
                 "verdict" => format!("to come, {}", figures::span(std::time::Duration::from_secs_f64(window.duration_s.clamp(0.0, 1e6)))),
                 _ => String::new(),
             },
         ));
     }
     vec![piece(Role::Quiet, text)]
+}
+
+/// A rate, or the ends of a ramp.
+fn offered(rate: Rate, ramp_to: Option<Rate>) -> String {
+    ramp_to.map_or_else(|| rate.to_string(), |to| format!("{}-{}", axis::label(rate.per_s()), axis::label(to.per_s())))
 }
 
 /// A verdict in a column.
