@@ -236,6 +236,16 @@ fn a_torn_journal_and_a_document_play_on_the_screen_too() {
 }
 
 #[test]
+fn a_replay_whose_terminal_goes_away_ends() {
+    let place = Place::new();
+    let file = place.file("whole.jsonl", &journal(&whole_session()));
+    let mut program = Program::on_screen(&place, &["replay", &file], &[]);
+    program.see("REPLAY");
+    program.lose_terminal();
+    assert_eq!(program.end().code, 129);
+}
+
+#[test]
 fn without_a_terminal_the_report_is_named_instead() {
     let place = Place::new();
     let file = place.file("whole.jsonl", &journal(&whole_session()));

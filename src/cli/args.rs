@@ -1,5 +1,8 @@
 //! What was typed.
 
+mod plan;
+mod values;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +16,9 @@ use crate::report::expect::Expectation;
 use crate::session::config::Client;
 use crate::table::Billing;
 use crate::tui::{GlyphChoice, ThemeChoice};
+use values::{item_bytes, late_limit, money, pair, precision, timeout};
+
+pub use plan::{LaunchArgs, PlanCommand, PlanSaveArgs, PlanShowArgs};
 
 /// Measure how much load a DynamoDB table accepts before it throttles, and whose limit that was.
 ///
@@ -66,63 +72,6 @@ pub enum Command {
     },
 }
 
-/// What to show of plans.
-#[derive(Debug, Subcommand)]
-pub enum PlanCommand {
-    /// The shipped plans.
-    List,
-    /// One plan, window by window: what it offers, how long it takes and what it costs at most.
-    Show(PlanShowArgs),
-    /// Turn a session, also one that was steered by hand, into a plan that offers the same again.
-    Save(PlanSaveArgs),
-    /// Tell whether a launch will throttle, and when first; what to ask for beforehand, and how to test it.
-    ///
-    /// Reckons with what a session measured, else with the documented figures of a fresh on-demand table. Offers nothing and asks
-    /// nobody.
-    Launch(Box<LaunchArgs>),
-}
-
-/// Options of `plan launch`.
-#[derive(Debug, Args)]
-pub struct LaunchArgs {
-    /// The rate that the launch reaches, operations per second: 10000 or 10k.
-    #[arg(long, value_name = "N")]
-    pub target_rate: Rate,
-    /// How long it takes to get there: 10m; 0s for at once.
-    #[arg(long, value_name = "DUR", value_parser = parse_span)]
-    pub ramp: Duration,
-    /// The rate it starts from. Default: none
-    #[arg(long, value_name = "N")]
-    pub from: Option<Rate>,
-    /// How long the rate is held then.
-    #[arg(long, value_name = "DUR", value_parser = parse_span, default_value = "10m")]
-    pub hold: Duration,
-    /// write or read. Default: what the session measured, else write
-    #[arg(long)]
-    pub op: Option<Op>,
-    /// Item size in bytes: names and values. Default: the session's, else 1000
-    #[arg(long, value_name = "N", value_parser = item_bytes)]
-    pub item_bytes: Option<u32>,
-    /// Read with strong consistency.
-    #[arg(long)]
-    pub consistent_read: bool,
-    /// Reckon with what this session measured: its document (.json) or journal (.jsonl).
-    #[arg(long, value_name = "FILE")]
-    pub session: Option<PathBuf>,
-    /// Region whose prices are used.
-    #[arg(long, default_value = "us-east-1")]
-    pub region: String,
-    /// Print JSON instead of text.
-    #[arg(long)]
-    pub json: bool,
-    /// Write the launch as a plan, to test it with `run --plan`.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Replace an existing file.
-    #[arg(long)]
-    pub force: bool,
-}
-
 /// Options of `replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -149,35 +98,6 @@ pub struct LookArgs {
     /// Colours; auto follows the terminal and NO_COLOR.
     #[arg(long, value_enum, default_value = "auto")]
     pub theme: ThemeArg,
-}
-
-/// Options of `plan show`.
-#[derive(Debug, Args)]
-pub struct PlanShowArgs {
-    /// Name of a shipped plan, or a TOML file.
-    pub plan: String,
-    /// Print its TOML instead, to start your own from.
-    #[arg(long)]
-    pub toml: bool,
-    /// Region whose prices are used.
-    #[arg(long, default_value = "us-east-1")]
-    pub region: String,
-}
-
-/// Options of `plan save`.
-#[derive(Debug, Args)]
-pub struct PlanSaveArgs {
-    /// A session document (.json) or journal (.jsonl).
-    pub session: PathBuf,
-    /// Name of the plan. Default: that of the session, for example from-ts-7f3a09
-    #[arg(long)]
-    pub name: Option<String>,
-    /// Where to write it; standard output without.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Replace an existing file.
-    #[arg(long)]
-    pub force: bool,
 }
 
 /// Options of `report`.
@@ -500,48 +420,4 @@ impl From<ThemeArg> for ThemeChoice {
             ThemeArg::Mono => Self::Mono,
         }
     }
-}
-
-fn pair(typed: &str) -> Result<(u32, u32), String> {
-    let wrong = || format!("`{typed}` is not a pair of units per second; type write,read, for example 8000,24000");
-    let (write, read) = typed.split_once(',').ok_or_else(wrong)?;
-    let units = |text: &str| text.trim().parse::<u32>().ok().filter(|units| *units > 0).ok_or_else(wrong);
-    Ok((units(write)?, units(read)?))
-}
-
-fn item_bytes(typed: &str) -> Result<u32, String> {
-    use crate::load::workload::{LARGEST_ITEM_BYTES, SMALLEST_ITEM_BYTES};
-    typed
-        .parse::<u32>()
-        .ok()
-        .filter(|bytes| (SMALLEST_ITEM_BYTES..=LARGEST_ITEM_BYTES).contains(bytes))
-        .ok_or_else(|| format!("`{typed}` is not an item size; type {SMALLEST_ITEM_BYTES} to {LARGEST_ITEM_BYTES} bytes, for example 1000"))
-}
-
-fn precision(typed: &str) -> Result<f64, String> {
-    typed
-        .parse::<f64>()
-        .ok()
-        .filter(|share| (0.001..=0.2).contains(share))
-        .ok_or_else(|| format!("`{typed}` is not a precision; type a share from 0.001 to 0.2, for example 0.01 for 1 %"))
-}
-
-fn timeout(typed: &str) -> Result<Duration, String> {
-    let span = parse_span(typed)?;
-    let allowed = Duration::from_millis(10)..=Duration::from_secs(60);
-    if allowed.contains(&span) { Ok(span) } else { Err(format!("`{typed}` is outside 10ms to 60s; type for example 8s")) }
-}
-
-fn late_limit(typed: &str) -> Result<Duration, String> {
-    let span = parse_span(typed)?;
-    let allowed = Duration::from_millis(10)..=Duration::from_secs(60);
-    if allowed.contains(&span) { Ok(span) } else { Err(format!("`{typed}` is outside 10ms to 60s; type for example 100ms")) }
-}
-
-fn money(typed: &str) -> Result<f64, String> {
-    let bare = typed.trim_start_matches('$');
-    bare.parse::<f64>()
-        .ok()
-        .filter(|usd| usd.is_finite() && *usd >= 0.0)
-        .ok_or_else(|| format!("`{typed}` is not an amount; type US dollars, for example 5 or 0.50"))
 }

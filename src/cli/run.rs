@@ -21,7 +21,7 @@ use crate::session::{self, Command, Metrics, Outcome, Remote, SessionConfig, rem
 use crate::{headless, tui};
 
 /// After a session has ended, a screen that cannot be left any more (its terminal is gone) is given this long.
-const SCREEN_GRACE: Duration = Duration::from_secs(3);
+pub(super) const SCREEN_GRACE: Duration = Duration::from_secs(3);
 /// Leaving the screen on behalf of a thread that cannot is given this long.
 const LEAVE_WITHIN: Duration = Duration::from_millis(500);
 /// A terminal that goes away is an error of the screen and a signal; the signal, which says it better, has this long to come.
@@ -150,7 +150,7 @@ pub(super) fn heed_signals(remote: Remote) -> Result<(), Refusal> {
 }
 
 /// Ends the process although a thread may still be busy with the terminal.
-fn give_up(code: u8) -> ! {
+pub(super) fn give_up(code: u8) -> ! {
     tui::terminal::leave_within(LEAVE_WITHIN);
     std::process::exit(i32::from(code))
 }
