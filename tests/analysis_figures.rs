@@ -68,7 +68,12 @@ fn every_limit_is_told_by_its_reason_else_its_message_else_its_code() {
         ),
         (answer("ProvisionedThroughputExceededException", &[], "?"), &nobody_knows, Limit::Provisioned, "provision more"),
         // On-demand tables word it so too.
-        (answer("ProvisionedThroughputExceededException", &[], PROVISIONED), &known(), Limit::TableNotScaled, "not scaled"),
+        (
+            answer("ProvisionedThroughputExceededException", &[], PROVISIONED),
+            &known(),
+            Limit::Unknown,
+            "which an on-demand table does not have",
+        ),
         (answer("RequestLimitExceeded", &["TableWriteAccountLimitExceeded"], ""), &known(), Limit::Account, "quota"),
         (answer("RequestLimitExceeded", &[], ACCOUNT), &known(), Limit::Account, "quota"),
         (answer("RequestLimitExceeded", &[], ""), &nobody_knows, Limit::Account, "quota"),

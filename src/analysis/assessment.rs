@@ -179,8 +179,10 @@ pub struct Assessment {
     pub sustained: Option<Estimate>,
     /// Start of the steady part, seconds from the window's start.
     pub steady_from_s: Option<f64>,
-    /// Units accepted above the saturated ceiling before the steady part.
+    /// Units accepted above the saturated ceiling before the steady part; `None` where the burst had not refilled.
     pub burst_units: Option<f64>,
+    /// The same whether or not it had: what a pause refilled, where windows follow each other.
+    pub above_ceiling_units: Option<f64>,
     /// Seconds from the window's start to the sending of the first request that was throttled.
     pub first_throttle_s: Option<f64>,
     /// Whose limit, and why.
@@ -215,6 +217,8 @@ pub struct SessionAssessment {
     pub clean_at_least_per_s: Option<f64>,
     /// Lowest offered rate that showed steady throttling, requests/s.
     pub clean_below_per_s: Option<f64>,
+    /// The clean ceiling lies between these rates, requests/s; `None` where the windows do not bracket it.
+    pub clean_ceiling: Option<(f64, f64)>,
     /// Burst of the last window that shows one, units.
     pub burst_units: Option<f64>,
 }

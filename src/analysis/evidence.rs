@@ -3,6 +3,7 @@
 use crate::load::{Op, Window};
 
 use super::assessment::{Assessment, Caveat, Estimate, SessionAssessment, Step};
+use super::clean;
 use super::session::size;
 use super::words::{count_in_words, estimate_in_words, per_s_in_words, seconds, units_in_words};
 
@@ -49,6 +50,7 @@ pub(super) fn service_evidence(
         (None, Some(below)) => evidence.push(format!("steady throttling at {}/s, the lowest that was over-driven", per_s_in_words(below))),
         _ => {}
     }
+    evidence.extend(session.clean_ceiling.map(|bracket| clean::in_words(bracket, op.plural())));
 }
 
 /// The steps of the operation that the verdict speaks of.

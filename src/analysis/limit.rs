@@ -162,20 +162,24 @@ fn read(refusal: &Refusal, keys: Option<&KeyLoad>, context: &Context) -> Throttl
             format!("the capacity provisioned for the table{is} was used up: provision more, or switch to on-demand")
         }
         Limit::Account => "a quota of the account was reached, whatever the table could serve: ask for a higher one".to_owned(),
+        Limit::Unknown if refusal.cause() == Cause::Provisioned => {
+            "the answer speaks of provisioned capacity, which an on-demand table does not have: it does not say which limit was reached"
+                .to_owned()
+        }
         Limit::Unknown => "the answer does not say which limit was reached".to_owned(),
     };
     Throttling { limit, meaning }
 }
 
 /// By reason, else message, else code. A table that bills by request has nothing provisioned: where such a table words its
-/// refusal so and gives no reason, a partition is at its capacity.
+/// refusal so and gives no reason, nothing says which limit it was.
 fn cause(refusal: &Refusal, billing: Billing) -> Cause {
     let said = refusal.cause();
     let by_reason = refusal.reasons.iter().any(|reason| reason.ends_with("ProvisionedThroughputExceeded"));
     let worded_so =
         said == Cause::Provisioned && !by_reason || said == Cause::Unknown && refusal.code == "ProvisionedThroughputExceededException";
     match billing {
-        Billing::OnDemand if worded_so => Cause::KeyRange,
+        Billing::OnDemand if worded_so => Cause::Unknown,
         Billing::Provisioned(..) | Billing::Unknown if worded_so => Cause::Provisioned,
         _ => said,
     }

@@ -2,6 +2,7 @@
 
 pub mod assessment;
 mod burst;
+mod clean;
 mod client;
 pub mod cost;
 mod estimate;

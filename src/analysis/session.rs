@@ -3,6 +3,7 @@
 use crate::load::{Keys, Op, Snapshot, Window};
 
 use super::assessment::{Assessment, Caveat, Estimate, SessionAssessment, Step, Verdict, VerdictKind};
+use super::clean;
 use super::cost;
 use super::estimate;
 use super::evidence::{service_evidence, steps_in_words};
@@ -13,7 +14,7 @@ use super::window::{Judged, judge, reasons};
 use super::words::{count_in_words, per_s_in_words, seconds};
 
 /// Ceilings that differ by no more than this share are one ceiling.
-const AGREE: f64 = 0.01;
+pub(super) const AGREE: f64 = 0.01;
 
 /// What an assessment needs to know besides the measured data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -104,8 +105,13 @@ fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, sessio
     let mut caveats: Vec<Caveat> = Vec::new();
     let mut evidence: Vec<String> = Vec::new();
 
+    // What one key, or a few, can do says nothing of what the table can: only windows with the same keys are taken together.
+    let keys = |w: &Window| w.spec.keys.or(context.keys);
+    let last = ours.iter().rfind(|(w, one)| kind(one) == VerdictKind::ServiceBound && w.spec.ramp_to.is_none()).or(ours.last());
+    let wanted = last.and_then(|(w, _)| keys(w));
+    let alike: Vec<(&Window, &Judged)> = ours.iter().filter(|(w, _)| keys(w) == wanted).copied().collect();
     let bound: Vec<(&Window, &Judged)> =
-        ours.iter().filter(|(w, one)| kind(one) == VerdictKind::ServiceBound && w.spec.ramp_to.is_none()).copied().collect();
+        alike.iter().filter(|(w, one)| kind(one) == VerdictKind::ServiceBound && w.spec.ramp_to.is_none()).copied().collect();
     // Windows with items of another size are compared in units, and said in requests of the last one's.
     let last_units = bound.last().and_then(|(_, one)| one.assessment.units_per_request);
     let sized = |one: &Judged| Some((scaled(one.assessment.sustained?, size(&one.assessment, last_units)), one.steady_s));
@@ -117,8 +123,8 @@ fn session_figures(load: &Snapshot, judged: &[Judged], context: &Context, sessio
         ceilings.last().copied()
     };
     session.sustained_units_per_s = session.sustained.zip(last_units).map(|(e, units)| e.per_s * units);
-    session.burst_units = ours.iter().rev().find_map(|(_, one)| one.assessment.burst_units);
-    bracket_clean_ceiling(&ours, last_units, session, &mut caveats);
+    session.burst_units = alike.iter().rev().find_map(|(_, one)| one.assessment.burst_units);
+    clean::bracket(&alike, last_units, session, &mut caveats);
 
     let count = |wanted| ours.iter().filter(|(_, one)| kind(one) == wanted).count();
     let (service, client, quiet) =
@@ -216,29 +222,4 @@ fn agree(ceilings: &[Estimate]) -> bool {
 
 fn highest(ours: &[(&Window, &Judged)]) -> String {
     per_s_in_words(ours.iter().map(|(w, _)| peak(w)).fold(0.0, f64::max))
-}
-
-/// Brackets the clean ceiling in the order of the windows: a later window that contradicts an earlier one replaces it,
-/// because the table has grown (or the person has changed it) in between.
-fn bracket_clean_ceiling(ours: &[(&Window, &Judged)], units: Option<f64>, session: &mut SessionAssessment, caveats: &mut Vec<Caveat>) {
-    let carried_by_burst = |rate: f64| session.sustained.is_some_and(|e| rate > e.ci95.1.max(e.per_s * (1.0 + AGREE)));
-    let (mut at_least, mut below): (Option<f64>, Option<f64>) = (None, None);
-    for (window, one) in ours.iter().filter(|(w, _)| w.spec.ramp_to.is_none()) {
-        let rate = window.spec.rate.per_s() * size(&one.assessment, units);
-        if one.assessment.verdict.kind == VerdictKind::ServiceBound {
-            if at_least.is_some_and(|least| least >= rate) {
-                caveats.push(Caveat::CeilingMoved);
-                at_least = None;
-            }
-            below = Some(below.map_or(rate, |b: f64| b.min(rate)));
-        } else if one.clean && !carried_by_burst(rate) {
-            if below.is_some_and(|b| b <= rate) {
-                caveats.push(Caveat::CeilingMoved);
-                below = None;
-            }
-            at_least = Some(at_least.map_or(rate, |l: f64| l.max(rate)));
-        }
-    }
-    session.clean_at_least_per_s = at_least;
-    session.clean_below_per_s = below;
 }

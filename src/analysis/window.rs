@@ -88,6 +88,7 @@ pub(super) fn judge(load: &Snapshot, window: &Window, context: &Context, largest
         assessment.steady_from_s = Some(steadiness.from_s);
         let requests = burst::above_ceiling(window, span_s, ceiling.per_s);
         above = Some(requests);
+        assessment.above_ceiling_units = assessment.units_per_request.map(|units| requests * units);
         let open = burst::uncertainty(steadiness.from_s, &steadiness.counts, ceiling)
             + burst::wasted_at_most(window, steadiness.from_s, ceiling.per_s);
         let missing = burst::missing_at_start(load, window, ceiling.per_s, largest.max(requests));

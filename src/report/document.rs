@@ -250,8 +250,11 @@ pub struct Window {
     pub sustained_ci95_per_s: Option<[Finite; 2]>,
     /// Start of the steady part, seconds from the window's start.
     pub steady_from_s: Finite,
-    /// Units accepted above the ceiling.
+    /// Units accepted above the ceiling; null where the burst had not refilled before the window.
     pub burst_units: Finite,
+    /// The same whether or not it had.
+    #[serde(default)]
+    pub above_ceiling_units: Finite,
     /// Sending of the first request that was throttled, seconds from the window's start.
     pub first_throttle_s: Finite,
     /// Latencies.

@@ -95,6 +95,9 @@ pub struct SessionVerdict {
     pub clean_at_least_per_s: Finite,
     /// Lowest offered rate that showed steady throttling, requests/s.
     pub clean_below_per_s: Finite,
+    /// The clean ceiling lies between these rates, requests/s; null where the windows do not bracket it.
+    #[serde(default)]
+    pub clean_ceiling_per_s: Option<[Finite; 2]>,
     /// Burst, units.
     pub burst_units: Finite,
     /// Sentences with figures.

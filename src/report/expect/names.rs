@@ -101,6 +101,16 @@ const SESSION: &[Field] = &[
     session("clean_at_least_per_s", "Highest steady offered rate at which nothing was throttled, requests/s", |d| {
         number(d.verdict.clean_at_least_per_s)
     }),
+    session("clean_ceiling_low_per_s", "Lower end of the bracket of the clean ceiling, requests/s", |d| {
+        end(d.verdict.clean_ceiling_per_s, 0)
+    }),
+    session("clean_ceiling_high_per_s", "Upper end of the bracket of the clean ceiling, requests/s", |d| {
+        end(d.verdict.clean_ceiling_per_s, 1)
+    }),
+    session("sustained_units_per_s", "Saturated ceiling in capacity units/s", |d| number(d.verdict.sustained_units_per_s)),
+    session("steps", "Steps of the ceiling that were found; no data where none could be: nothing was over-driven", |d| {
+        number(d.verdict.sustained_per_s).and(count(d.steps.len() as u64))
+    }),
     session("clean_below_per_s", "Lowest offered rate that showed steady throttling, requests/s", |d| number(d.verdict.clean_below_per_s)),
     session("burst_units", "Units accepted above the ceiling before steady throttling", |d| number(d.verdict.burst_units)),
     session("cost_usd", "What it cost, USD; no data where the price is not known", |d| number(d.totals.cost_usd)),

@@ -19,6 +19,7 @@ pub(super) fn assessment(document: &Document) -> SessionAssessment {
         sustained: estimate(window.sustained_per_s, window.sustained_ci95_per_s),
         steady_from_s: window.steady_from_s.get(),
         burst_units: window.burst_units.get(),
+        above_ceiling_units: window.above_ceiling_units.get(),
         first_throttle_s: window.first_throttle_s.get(),
         verdict: Verdict { kind: window.verdict, evidence: window.evidence.clone(), caveats: window.caveats.clone() },
     });
@@ -33,6 +34,7 @@ pub(super) fn assessment(document: &Document) -> SessionAssessment {
         throttling: document.throttles.iter().map(throttling).collect(),
         clean_at_least_per_s: found.clean_at_least_per_s.get(),
         clean_below_per_s: found.clean_below_per_s.get(),
+        clean_ceiling: found.clean_ceiling_per_s.and_then(|[low, high]| low.get().zip(high.get())),
         burst_units: found.burst_units.get(),
     }
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use super::text::{Canvas, Piece, clean, piece, wrap};
+use crate::analysis::units_per_request;
 use crate::load::Op;
-use crate::plan::{Plan, presets};
+use crate::plan::{Plan, PlanWindow, presets};
 use crate::report::Recording;
 use crate::tui::app::App;
 use crate::tui::figures;
@@ -37,8 +38,9 @@ fn preview(plan: &Plan, recording: &Recording, width: u16) -> Vec<Vec<Piece>> {
     lines.push(Vec::new());
     let row = |label: &str, text: String| vec![piece(Role::Quiet, format!("{label:<11}")), piece(Role::Strong, text)];
     lines.push(row("windows", plan.windows.len().to_string()));
-    lines.push(row("takes", figures::span(plan.duration())));
-    lines.push(row("operations", figures::count(plan.operations())));
+    let most = if plan.is_exact() { "" } else { "at most " };
+    lines.push(row("takes", format!("{most}{}", figures::span(plan.duration()))));
+    lines.push(row("operations", format!("{most}{}", figures::count(plan.operations()))));
     let cost = worst_cost(plan, recording);
     let simulated = if recording.target.simulated { " if it were AWS; simulated is free" } else { " at most" };
     lines.push(row("cost", cost.map_or_else(|| "price not known".to_owned(), |usd| format!("{}{simulated}", figures::usd(Some(usd))))));
@@ -46,8 +48,8 @@ fn preview(plan: &Plan, recording: &Recording, width: u16) -> Vec<Vec<Piece>> {
     for window in plan.windows.iter().take(8) {
         let pause = if window.pause > Duration::ZERO { format!(" after {} of pause", figures::span(window.pause)) } else { String::new() };
         lines.push(vec![
-            piece(Role::Text, format!("{:>9}/s ", window.rate.to_string())),
-            piece(Role::Quiet, format!("{} for {}{pause}", window.op.plural(), figures::span(window.length))),
+            piece(Role::Text, format!("{:>9}/s ", window.rate_in_words())),
+            piece(Role::Quiet, format!("{}{} for {}{pause}", sized(window), what(window), figures::span(window.length))),
         ]);
     }
     if plan.windows.len() > 8 {
@@ -56,20 +58,29 @@ fn preview(plan: &Plan, recording: &Recording, width: u16) -> Vec<Vec<Piece>> {
     lines
 }
 
-/// Money a plan can cost at most, USD: every operation accepted and billed. A write costs a unit for each started
-/// 1,024 bytes; a read one for each started 4,096 bytes, half of it where it is eventually consistent.
+fn what(window: &PlanWindow) -> String {
+    if window.reads.is_some() { window.op_in_words() } else { window.op.plural().to_owned() }
+}
+
+/// The size of the items and their keys, where they are the window's own.
+fn sized(window: &PlanWindow) -> String {
+    let bytes = window.item_bytes.map_or_else(String::new, |bytes| format!("{} B ", figures::count(bytes.into())));
+    window.keys.map_or_else(|| bytes.clone(), |keys| format!("{bytes}{keys} "))
+}
+
+/// Money a plan can cost at most, USD: every operation accepted and billed.
 fn worst_cost(plan: &Plan, recording: &Recording) -> Option<f64> {
-    let bytes = plan.item_bytes.unwrap_or(recording.workload.item_bytes).max(1);
-    let write_units = f64::from(bytes.div_ceil(1_024));
-    let read_units = f64::from(bytes.div_ceil(4_096)) * if recording.workload.consistent_read { 1.0 } else { 0.5 };
-    let cost = |op, units: f64, price: Option<f64>| match plan.operations_of(op) {
-        0 => Some(0.0),
-        operations => Some(operations as f64 * units * price? / 1e6),
-    };
-    Some(
-        cost(Op::Write, write_units, recording.cost.write_usd_per_million)?
-            + cost(Op::Read, read_units, recording.cost.read_usd_per_million)?,
-    )
+    let consistent = plan.consistent_read.unwrap_or(recording.workload.consistent_read);
+    let mut sum = 0.0;
+    for demand in plan.demands().iter().filter(|demand| demand.operations > 0) {
+        let bytes = demand.item_bytes.unwrap_or(recording.workload.item_bytes).max(1);
+        let price = match demand.op {
+            Op::Write => recording.cost.write_usd_per_million,
+            Op::Read => recording.cost.read_usd_per_million,
+        };
+        sum += demand.operations as f64 * units_per_request(demand.op, bytes, consistent) * price? / 1e6;
+    }
+    Some(sum)
 }
 
 #[cfg(test)]

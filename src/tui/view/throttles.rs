@@ -26,8 +26,10 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     ];
     let area = canvas.heading(area, "throttles", &more);
     let mut lines: Vec<Vec<Piece>> = Vec::new();
-    for tally in app.shown.load.refusals.iter() {
-        refusal(&mut lines, tally, area.width);
+    for (index, tally) in app.shown.load.refusals.iter().enumerate() {
+        let judged = app.shown.assessment.throttling.get(index);
+        let cause = judged.map_or_else(|| tally.what.cause().in_words().to_owned(), |j| format!("{}: {}", j.limit, j.meaning));
+        refusal(&mut lines, tally, &cause, area.width);
     }
     if app.shown.load.refusals.is_empty() {
         lines.push(vec![piece(Role::Quiet, "nothing was throttled yet")]);
@@ -44,14 +46,14 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     canvas.lines(area, lines.iter().skip(usize::from(app.scroll).min(lines.len().saturating_sub(1))).take(area.height.into()));
 }
 
-fn refusal(lines: &mut Vec<Vec<Piece>>, tally: &Tally<Refusal>, width: u16) {
+fn refusal(lines: &mut Vec<Vec<Piece>>, tally: &Tally<Refusal>, cause: &str, width: u16) {
     let refusal = &tally.what;
     lines.push(vec![
         piece(Role::Throttled, clean(&refusal.code)),
         piece(Role::Text, format!("  HTTP {}", refusal.http_status)),
         piece(Role::Strong, times(tally.count)),
     ]);
-    wrapped(lines, "cause", Role::Strong, refusal.cause().in_words(), width);
+    wrapped(lines, "cause", Role::Strong, cause, width);
     let reasons = if refusal.reasons.is_empty() { "none given".to_owned() } else { refusal.reasons.join(", ") };
     wrapped(lines, "reason", Role::Text, &reasons, width);
     if let Some(resource) = &refusal.resource {
