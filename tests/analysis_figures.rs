@@ -155,6 +155,7 @@ fn windows_with_items_of_other_sizes_are_one_ceiling_in_units() {
     let mut bench = even(1_000.0, 4, 3);
     for (units, per_s) in [(1, 1_000.0), (2, 500.0), (4, 250.0)] {
         bench.milli_units = units * 1_000;
+        bench.item_bytes = Some(units as u32 * 1_000);
         bench.partitions = vec![Partition::new(per_s, 1.0, 0.25); 4];
         bench.window(5_000.0, 30);
         bench.pause(3);
@@ -163,6 +164,13 @@ fn windows_with_items_of_other_sizes_are_one_ceiling_in_units() {
     assert!((shown.sustained_units_per_s.expect("units") - 4_000.0).abs() < 10.0, "{shown:?}");
     assert!((shown.sustained.expect("pooled").per_s - 1_000.0).abs() < 3.0, "{shown:?}");
     assert!(!shown.verdict.caveats.contains(&Caveat::CeilingMoved), "{shown:?}");
+    // Fewer requests of larger items are no step of the ceiling, and what small items took leaves larger ones their burst.
+    assert_eq!(shown.steps, Vec::new());
+    for window in &shown.windows {
+        let burst = window.burst_units.unwrap_or_else(|| panic!("no burst: {window:?}"));
+        assert!((burst - 4_000.0).abs() < 120.0, "{burst} units");
+        assert_eq!(window.above_ceiling_units, window.burst_units);
+    }
 }
 
 #[test]

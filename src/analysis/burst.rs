@@ -1,7 +1,7 @@
 //! The burst of an over-driven window: what was accepted above the saturated ceiling, how well that is known, and whether
 //! what came before had left time to refill. All in requests of the window's operation.
 
-use crate::load::{BUCKET, Op, Row, Snapshot, Window, WindowId};
+use crate::load::{BUCKET, Row, Snapshot, Window, WindowId};
 
 use super::assessment::Estimate;
 
@@ -70,9 +70,12 @@ pub(super) fn missing_at_start(load: &Snapshot, window: &Window, per_s: f64, lar
     let from = end.saturating_sub(LOOK_BACK_ROWS);
     let mut missing: f64 = 0.0;
     for row in load.rows.get(from..end).unwrap_or_default() {
-        let same = row.window.is_none_or(|id| offers(load, id, window.spec.op));
-        let accepted = if same { row.counts.accepted } else { 0 };
-        missing = drained(missing, accepted as f64, per_s, f64::from(row.span_s.max(1)));
+        let before = row.window.and_then(|id| find(load, id));
+        let same = before.is_none_or(|w| w.spec.op == window.spec.op || w.spec.beside.is_some());
+        // Items of another size take other units: what was accepted of them counts in requests of this window's size.
+        let size = before.map_or(1.0, |w| size(w, window));
+        let accepted = if same { row.counts.accepted as f64 * size } else { 0.0 };
+        missing = drained(missing, accepted, per_s, f64::from(row.span_s.max(1)));
         if same && row.counts.throttled > 0 {
             missing = missing.max(largest);
         }
@@ -93,11 +96,15 @@ fn drained(missing: f64, accepted: f64, per_s: f64, span_s: f64) -> f64 {
     (missing + accepted - per_s * span_s).max(0.0)
 }
 
-/// Whether a window, or the one beside it, has this operation; so has one that is not known.
-fn offers(load: &Snapshot, id: WindowId, op: Op) -> bool {
+fn find(load: &Snapshot, id: WindowId) -> Option<&Window> {
     // Windows are numbered in the order in which they open.
-    let at = load.windows.binary_search_by_key(&id, |w| w.spec.id).ok();
-    at.and_then(|at| load.windows.get(at)).is_none_or(|w| w.spec.op == op || w.spec.beside.is_some())
+    let at = load.windows.binary_search_by_key(&id, |w| w.spec.id).ok()?;
+    load.windows.get(at).map(AsRef::as_ref)
+}
+
+/// What one request of an earlier window counts for, in requests of this one; 1 where the service stated no units.
+fn size(earlier: &Window, window: &Window) -> f64 {
+    earlier.units_per_request().zip(window.units_per_request()).map_or(1.0, |(theirs, ours)| theirs / ours)
 }
 
 #[cfg(test)]

@@ -59,13 +59,16 @@ pub fn assess(load: &Snapshot, context: &Context) -> SessionAssessment {
     let mut largest = [0.0_f64; 2];
     let mut judged: Vec<Judged> = Vec::with_capacity(load.windows.len());
     for window in &load.windows {
+        // Kept in units, since windows may have items of different sizes.
         let largest = &mut largest[slot(window.spec.op)];
-        let one = judge(load, window, context, *largest);
-        *largest = one.above_ceiling.unwrap_or(0.0).max(*largest);
+        let units = context.units_per_request(window).unwrap_or(1.0);
+        let one = judge(load, window, context, *largest / units);
+        *largest = (one.above_ceiling.unwrap_or(0.0) * units).max(*largest);
         judged.push(one);
     }
     for (window, one) in load.windows.iter().zip(&mut judged) {
-        say_what_a_quiet_window_shows(window, one, largest[slot(window.spec.op)]);
+        let units = context.units_per_request(window).unwrap_or(1.0);
+        say_what_a_quiet_window_shows(window, one, largest[slot(window.spec.op)] / units);
     }
     let mut session =
         SessionAssessment { steps: steps(load), throttling: limit::throttling(load, context), ..SessionAssessment::default() };

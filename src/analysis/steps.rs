@@ -6,7 +6,7 @@
 //! most, and once the rate has risen by what the table's own burst has shown. And a partition with savings accepts whatever
 //! falls on it, with the noise of random arrivals, while an empty one accepts what it refills, almost without noise.
 
-use crate::load::{Op, Second, Snapshot, Window, WindowId};
+use crate::load::{Keys, Op, Second, Snapshot, Window, WindowId};
 
 use super::assessment::Step;
 use super::levels::{Level, SMALLEST, levels, standard_errors};
@@ -33,17 +33,23 @@ const QUIET: f64 = 0.2;
 /// A step is stated from this confidence.
 const CONFIDENT: f64 = 0.95;
 
-/// The steps over all windows, in order; each operation has its own ceiling.
+/// What must be the same for two windows to have one ceiling: the operation, the item size and the keys.
+type Kind = (Op, Option<u32>, Option<Keys>);
+
+/// The steps over all windows, in order.
 pub(super) fn steps(load: &Snapshot) -> Vec<Step> {
     let mut found = Vec::new();
-    let (mut writes, mut reads) = (Walk::default(), Walk::default());
+    let mut walks: Vec<(Kind, Walk)> = Vec::new();
     for window in load.windows.iter().filter(|window| !window.is_adjusting() && window.spec.ramp_to.is_none()) {
-        let walk = match window.spec.op {
-            Op::Write => &mut writes,
-            Op::Read => &mut reads,
-        };
-        for stretch in stretches(window) {
-            walk.take(&stretch, &mut found);
+        let kind = (window.spec.op, window.spec.item_bytes, window.spec.keys);
+        let at = walks.iter().position(|(known, _)| *known == kind).unwrap_or(walks.len());
+        if at == walks.len() {
+            walks.push((kind, Walk::default()));
+        }
+        if let Some((_, walk)) = walks.get_mut(at) {
+            for stretch in stretches(window) {
+                walk.take(&stretch, &mut found);
+            }
         }
     }
     found

@@ -82,6 +82,8 @@ pub struct Bench {
     /// The operation, and the units that each request consumes, in thousandths.
     pub op: Op,
     pub milli_units: u64,
+    /// Item size of the next windows, where it is their own.
+    pub item_bytes: Option<u32>,
     /// Whether latencies are recorded; without them a request takes a fifth of the time.
     pub records_latency: bool,
     /// The partition whose outcomes are those of the key that is asked for most.
@@ -124,6 +126,7 @@ impl Bench {
             changes: Vec::new(),
             op: Op::Write,
             milli_units: 1_000,
+            item_bytes: None,
             records_latency: true,
             ramp_to: None,
             hottest: None,
@@ -208,6 +211,7 @@ impl Bench {
         let start = Offset::from_secs(self.now_s);
         let planned_end = planned_s.map(|s| Offset::from_secs(self.now_s + s));
         let mut spec = WindowSpec::steady(id, format!("{rate}/s"), self.op, rate, start, planned_end);
+        spec.item_bytes = self.item_bytes;
         spec.ramp_to = self.ramp_to.take().and_then(|to| Rate::from_per_s(to).ok());
         self.entries.push(Entry::Open(spec.clone()));
         self.history.open_window(spec);
