@@ -1,6 +1,6 @@
 //! Steps of a moving ceiling: each is found, and nothing else is taken for one.
 //!
-//! `SEED_FACTOR=10` runs ten times as many seeds.
+//! `SEED_FACTOR=10` runs ten times as many seeds, `SEED_FROM=1000` others.
 
 mod support;
 
@@ -10,8 +10,9 @@ use throttlescope::load::Snapshot;
 
 /// Seeds to try.
 fn seeds(count: u64) -> std::ops::Range<u64> {
-    let factor: u64 = std::env::var("SEED_FACTOR").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1);
-    0..count * factor
+    let set = |name, usual| std::env::var(name).ok().and_then(|set| set.parse().ok()).unwrap_or(usual);
+    let (factor, from): (u64, u64) = (set("SEED_FACTOR", 1), set("SEED_FROM", 0));
+    from..from + count * factor
 }
 
 fn assessed(load: &Snapshot) -> SessionAssessment {

@@ -31,7 +31,7 @@ const NOISE_KNOWN_S: f64 = 20.0;
 /// with savings, fewer than one is that quiet over [`NOISE_KNOWN_S`].
 const QUIET: f64 = 0.2;
 /// A step is stated from this confidence.
-const CONFIDENT: f64 = 0.95;
+const CONFIDENT: f64 = 0.99;
 
 /// What must be the same for two windows to have one ceiling: the operation, the item size and the keys.
 type Kind = (Op, Option<u32>, Option<Keys>);
@@ -211,7 +211,8 @@ impl Walk {
                 continue;
             }
             let confidence = confidence(&current, &next, counts.len());
-            if confidence >= CONFIDENT {
+            let is_stated = confidence >= CONFIDENT;
+            if is_stated {
                 found.push(Step {
                     window: stretch.window,
                     at_s,
@@ -223,7 +224,8 @@ impl Walk {
                 });
                 began_s = at_s;
             }
-            current = Held { rose: current.rose || rises, ..next };
+            // A rise too small to be stated does not refute that what came before it was savings.
+            current = Held { rose: current.rose || (rises && is_stated), ..next };
         }
         self.held = Some(Held { dwell_s: current.end_s - began_s, ..current });
     }
@@ -275,10 +277,18 @@ fn same_rate(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * a.max(b)
 }
 
+/// The noise of a level: as it was seen, and while few seconds have shown it, no less than that of random arrivals.
+fn noise(level: &Held) -> f64 {
+    if level.length >= NOISE_KNOWN_S {
+        return level.noise;
+    }
+    level.noise.max((level.per_s * (1.0 - level.per_s / level.rate).max(0.0)).sqrt())
+}
+
 /// One less the chance that noise alone shows such a change somewhere in so many seconds: the normal distribution's tail,
 /// rounded up, once per second.
 fn confidence(a: &Held, b: &Held, seconds: usize) -> f64 {
-    let z = standard_errors((a.per_s, a.noise, a.length), (b.per_s, b.noise, b.length));
+    let z = standard_errors((a.per_s, noise(a), a.length), (b.per_s, noise(b), b.length));
     let tail = (-z * z / 2.0).exp() * (2.0 / std::f64::consts::PI).sqrt() / z.max(1.0);
     (1.0 - tail * seconds.max(1) as f64).clamp(0.0, 1.0)
 }
