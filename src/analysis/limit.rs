@@ -8,14 +8,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::load::workload::ZIPF_ITEMS;
 use crate::load::{Cause, Keys, Op, Refusal, Snapshot, Tally, Window, thousands};
 
+use super::prediction::{PARTITION, of};
 use super::ramp::peak;
 use super::session::Context;
 use super::words::count_in_words;
-
-/// Items over which a Zipf distribution is taken, as the workload does.
-const ZIPF_ITEMS: u32 = 100_000;
 
 /// A table that accepts less than this share of what it serves had room elsewhere.
 const ROOM: f64 = 0.95;
@@ -92,14 +91,6 @@ pub struct Throttling {
     pub meaning: String,
 }
 
-/// What one partition serves according to the documentation, units/s.
-pub const fn partition_units_per_s(op: Op) -> f64 {
-    match op {
-        Op::Write => 1_000.0,
-        Op::Read => 3_000.0,
-    }
-}
-
 /// What is known of the keys when a refusal is read.
 struct KeyLoad {
     op: Op,
@@ -117,7 +108,7 @@ impl KeyLoad {
     /// Only both together show a hot key: one key is too much for a partition, and the table had room elsewhere.
     fn is_hot(&self) -> bool {
         !self.spared
-            && self.top_units_per_s.is_some_and(|top| top > partition_units_per_s(self.op))
+            && self.top_units_per_s.is_some_and(|top| top > of(self.op, PARTITION))
             && self.table_units_per_s.is_some_and(|table| self.accepted_units_per_s < ROOM * table)
     }
 }
@@ -194,7 +185,7 @@ fn hot_key(keys: &KeyLoad) -> String {
         "one key is asked for {} {op} units/s, more than the {} that a partition serves, while the table accepted {} of the {} it has: \
          a hot key, which scaling the table does not help",
         count_in_words(keys.top_units_per_s.unwrap_or_default()),
-        count_in_words(partition_units_per_s(keys.op)),
+        count_in_words(of(keys.op, PARTITION)),
         count_in_words(keys.accepted_units_per_s),
         count_in_words(keys.table_units_per_s.unwrap_or_default())
     )
@@ -205,10 +196,10 @@ fn no_hot_key(keys: Option<&KeyLoad>, context: &Context) -> String {
     let hint = "its hint to check for a hot key is its default text";
     match (context.keys, keys.and_then(|k| Some((k, k.top_units_per_s?)))) {
         (Some(Keys::Uniform | Keys::Sequential), None) => format!("{hint}: the keys of this load are uniform, so none stands out"),
-        (_, Some((keys, top))) if top <= partition_units_per_s(keys.op) => format!(
+        (_, Some((keys, top))) if top <= of(keys.op, PARTITION) => format!(
             "{hint}: no key is asked for more than {} units/s, and a partition serves {}",
             count_in_words(top),
-            count_in_words(partition_units_per_s(keys.op))
+            count_in_words(of(keys.op, PARTITION))
         ),
         (_, Some((_, top))) => format!(
             "one key is asked for {} units/s, which alone is more than a partition serves, but that the table had room elsewhere is not shown",
@@ -266,7 +257,7 @@ fn top_key_share(keys: Keys) -> Option<f64> {
 fn zipf_weight(s: f64) -> f64 {
     const ONE_BY_ONE: u32 = 64;
     let first: f64 = (1..=ONE_BY_ONE).map(|n| f64::from(n).powf(-s)).sum();
-    let (from, to) = (f64::from(ONE_BY_ONE) + 0.5, f64::from(ZIPF_ITEMS) + 0.5);
+    let (from, to) = (f64::from(ONE_BY_ONE) + 0.5, ZIPF_ITEMS as f64 + 0.5);
     let rest = if (s - 1.0).abs() < 1e-9 { (to / from).ln() } else { (to.powf(1.0 - s) - from.powf(1.0 - s)) / (1.0 - s) };
     first + rest
 }
@@ -278,7 +269,7 @@ mod tests {
     #[test]
     fn the_share_of_the_first_item_is_that_of_the_whole_sum() {
         for s in [0.1, 0.9, 1.0, 1.1, 2.0, 5.0] {
-            let whole: f64 = (1..=ZIPF_ITEMS).map(|n| f64::from(n).powf(-s)).sum();
+            let whole: f64 = (1..=ZIPF_ITEMS).map(|n| (n as f64).powf(-s)).sum();
             assert!((zipf_weight(s) / whole - 1.0).abs() < 1e-5, "{s}");
         }
     }

@@ -5,13 +5,14 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::args::LaunchArgs;
-use super::{Refusal, print};
+use super::meant::ITEM_BYTES;
+use super::{Refusal, print, write_out};
 use crate::analysis::cost::Prices;
 use crate::analysis::prediction::{self, Basis, Capacity, Course, Forecast, Launch};
 use crate::analysis::{VerdictKind, per_s_in_words, units_per_request};
 use crate::load::{Op, Rate, thousands};
 use crate::plan::{Plan, PlanWindow, show_span, to_toml};
-use crate::report::{Document, check_writable, load_document};
+use crate::report::{Document, load_document};
 
 /// WarmThroughput is asked for with this much above the launch's units.
 const HEADROOM: f64 = 1.10;
@@ -100,9 +101,7 @@ struct Warm {
 pub(super) fn launch(args: &LaunchArgs) -> Result<(), Refusal> {
     let (known, asked) = understood(args).map_err(Refusal::usage)?;
     if let Some(out) = &args.out {
-        check_writable(out, args.force).map_err(|e| Refusal::usage(e.to_string()))?;
-        let toml = to_toml(&plan(&asked)?);
-        std::fs::write(out, toml).map_err(|e| Refusal::failed(format!("cannot write {}: {e}", out.display())))?;
+        write_out(out, &to_toml(&plan(&asked)?), args.force)?;
     }
     let course = asked.launch.meet(&known.capacity, 0.0);
     let answer = answer(&known, &asked, course);
@@ -142,7 +141,7 @@ fn understood(args: &LaunchArgs) -> Result<(Known, Asked<'_>), String> {
         return Err("a launch of no length offers nothing; type for example --ramp 10m".to_owned());
     }
     let op = args.op.or_else(|| document.as_deref().map(|d| measured_window(d).map_or(d.workload.op, |w| w.op))).unwrap_or_default();
-    let item_bytes = args.item_bytes.or_else(|| document.as_deref().map(|d| d.workload.item_bytes)).unwrap_or(1_000);
+    let item_bytes = args.item_bytes.or_else(|| document.as_deref().map(|d| d.workload.item_bytes)).unwrap_or(ITEM_BYTES);
     let consistent_read = args.consistent_read || document.as_deref().is_some_and(|d| d.workload.consistent_read);
     let launch = Launch {
         from_per_s: args.from.map_or(0.0, Rate::per_s),

@@ -18,8 +18,10 @@ use crate::{embedded, report};
 const FIRST_RATE: Rate = Rate::per_second(1_000);
 /// The length of a single window, unless told otherwise.
 const ONE_WINDOW: Duration = Duration::from_secs(30);
+/// Item size in bytes, unless the plan or the person says otherwise.
+pub(super) const ITEM_BYTES: u32 = 1_000;
 /// Items seeded for reads, unless the plan or the person says otherwise.
-const SEEDED_ITEMS: u64 = 1_000;
+pub(super) const SEEDED_ITEMS: u64 = 1_000;
 /// The in-flight cap, unless told otherwise or bounded by the open-file limit.
 const IN_FLIGHT: u32 = 4_096;
 /// Guards on AWS, unless told otherwise.
@@ -86,7 +88,7 @@ pub fn meant(args: &RunArgs, terminal: bool) -> Result<Meant, String> {
         client: args.client,
         ends_with_plan: !screen,
         op: args.op,
-        item_bytes: args.item_bytes.or(plan.and_then(|plan| plan.item_bytes)).unwrap_or(1_000),
+        item_bytes: args.item_bytes.or(plan.and_then(|plan| plan.item_bytes)).unwrap_or(ITEM_BYTES),
         items: args.items.or(plan.and_then(|plan| plan.items)).unwrap_or(SEEDED_ITEMS),
         consistent_read: args.consistent_read || plan.and_then(|plan| plan.consistent_read).unwrap_or_default(),
         start,

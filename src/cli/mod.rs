@@ -12,10 +12,12 @@ mod repeat;
 mod replay;
 mod run;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use crate::report::{check_writable, write_bytes};
 use args::{Cli, Command};
 
 /// Exit code of a command that was told to do something it cannot.
@@ -81,6 +83,12 @@ fn print(text: &str) -> Result<(), Refusal> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes to a file that was named: all of it or nothing, and never over another unless that was asked for.
+fn write_out(out: &Path, text: &str, force: bool) -> Result<(), Refusal> {
+    check_writable(out, force).map_err(|e| Refusal::usage(e.to_string()))?;
+    write_bytes(out, text.as_bytes(), force).map_err(|e| Refusal::failed(e.to_string()))
 }
 
 /// Writes to standard error.

@@ -4,18 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::args::{PlanSaveArgs, PlanShowArgs};
-use super::{Refusal, print};
+use super::meant::{ITEM_BYTES, SEEDED_ITEMS};
+use super::{Refusal, print, write_out};
 use crate::analysis::cost::{Price, Prices, worst_case_usd};
+use crate::analysis::prediction::Capacity;
 use crate::load::{Keys, Op, Rate, Share, thousands};
 use crate::plan::{Plan, PlanWindow, find, parse, presets, show_span, to_toml};
 use crate::report::{self, Document, document, load_document};
-
-/// Item size where neither plan nor window says one, bytes.
-const ITEM_BYTES: u32 = 1_000;
-/// Items seeded where the plan does not say.
-const SEEDED_ITEMS: u64 = 1_000;
-/// What the documentation says a fresh on-demand table takes: write and read units/s.
-const FRESH_UNITS_PER_S: (f64, f64) = (4_000.0, 12_000.0);
+use crate::session::guard::bill;
 
 pub(super) fn show(args: &PlanShowArgs) -> Result<(), Refusal> {
     let plan = find(&args.plan).map_err(Refusal::usage)?;
@@ -58,7 +54,7 @@ fn shown(plan: &Plan, region: &str) -> String {
         Some(price) => {
             format!(
                 "at most ${:.2} in {region} (list prices of {}): every operation accepted\n",
-                worst_case(plan, price),
+                bill(plan, price, plan.items.unwrap_or(SEEDED_ITEMS), ITEM_BYTES, false),
                 Prices::shipped().as_of
             )
         }
@@ -68,23 +64,13 @@ fn shown(plan: &Plan, region: &str) -> String {
     lines
 }
 
-fn worst_case(plan: &Plan, price: Price) -> f64 {
-    let consistent = plan.consistent_read.unwrap_or_default();
-    let of = |operations, op, bytes: Option<u32>| worst_case_usd(operations, op, bytes.unwrap_or(ITEM_BYTES), consistent, price);
-    let seeding = if plan.reads() { of(plan.items.unwrap_or(SEEDED_ITEMS), Op::Write, plan.seeded_bytes()) } else { 0.0 };
-    seeding + plan.demands().iter().map(|demand| of(demand.operations, demand.op, demand.item_bytes)).sum::<f64>()
-}
-
 /// What a search takes on a table as the documentation describes a fresh one.
 fn expected(plan: &Plan, price: Option<Price>) -> String {
     let (Some(search), Some(first)) = (plan.search, plan.windows.first()) else { return String::new() };
     let bytes = first.item_bytes.or(plan.item_bytes).unwrap_or(ITEM_BYTES);
     let consistent = plan.consistent_read.unwrap_or_default();
     let units = crate::analysis::units_per_request(search.op, bytes, consistent);
-    let capacity = match search.op {
-        Op::Write => FRESH_UNITS_PER_S.0,
-        Op::Read => FRESH_UNITS_PER_S.1,
-    } / units;
+    let capacity = Capacity::fresh(search.op).units_per_s / units;
     let outlook = search.outlook(first, capacity, capacity);
     let money = price.map_or_else(String::new, |price| {
         format!(", at most ${:.2}", worst_case_usd(outlook.operations, search.op, bytes, consistent, price))
@@ -106,8 +92,7 @@ pub(super) fn save(args: &PlanSaveArgs) -> Result<(), Refusal> {
     // What is written is what `run --plan` will read.
     parse(&text, "this session").map_err(|e| Refusal::usage(e.to_string()))?;
     let Some(out) = args.out.as_deref().filter(|out| *out != Path::new("-")) else { return print(&text) };
-    report::check_writable(out, args.force).map_err(|e| Refusal::usage(e.to_string()))?;
-    std::fs::write(out, text).map_err(|e| Refusal::failed(format!("cannot write {}: {e}", out.display())))
+    write_out(out, &text, args.force)
 }
 
 /// The windows of a session as a plan. What was steered through in under a second, too short to be windows, is offered at its mean

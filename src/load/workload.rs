@@ -20,7 +20,7 @@ pub const KEY_DIGITS: usize = 16;
 /// A workload has at most this many kinds of items: each keeps its request bodies in memory.
 pub const MOST_KINDS: usize = 64;
 /// Items over which a Zipf distribution is taken when writing.
-const ZIPF_ITEMS: u64 = 100_000;
+pub const ZIPF_ITEMS: u64 = 100_000;
 
 /// A partition key value, shown as 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -19,12 +19,15 @@ pub(super) fn cost(recording: &Recording, price: Option<Price>, seed_units: f64)
 
 /// What a plan may cost at most, seeding included; `None` where the price is not known.
 pub fn worst_case(plan: &Plan, config: &SessionConfig) -> Option<f64> {
-    let price = config.price?;
-    let consistent = plan.consistent_read.unwrap_or(config.consistent_read);
-    let of = |operations, op, bytes| worst_case_usd(operations, op, bytes, consistent, price);
-    let seeding = if plan.reads() { of(config.items, Op::Write, plan.seeded_bytes().unwrap_or(config.item_bytes)) } else { 0.0 };
-    let demands = plan.demands();
-    Some(seeding + demands.iter().map(|d| of(d.operations, d.op, d.item_bytes.unwrap_or(config.item_bytes))).sum::<f64>())
+    Some(bill(plan, config.price?, config.items, config.item_bytes, config.consistent_read))
+}
+
+/// What a plan may cost at most at a price, seeding so many items included, USD. Size and consistency hold where it does not say.
+pub fn bill(plan: &Plan, price: Price, items: u64, item_bytes: u32, consistent_read: bool) -> f64 {
+    let consistent = plan.consistent_read.unwrap_or(consistent_read);
+    let of = |operations, op, bytes: Option<u32>| worst_case_usd(operations, op, bytes.unwrap_or(item_bytes), consistent, price);
+    let seeding = if plan.reads() { of(items, Op::Write, plan.seeded_bytes()) } else { 0.0 };
+    seeding + plan.demands().iter().map(|demand| of(demand.operations, demand.op, demand.item_bytes)).sum::<f64>()
 }
 
 /// Whether the guards allow a plan. The error names the flag that does.
