@@ -144,7 +144,7 @@ impl<'t> Reader<'t> {
                 DeValue::Integer(number) => number.as_str().to_owned(),
                 DeValue::Float(number) => number.as_str().to_owned(),
                 DeValue::String(typed) => typed.to_string(),
-                other => return Err(format!("a {} is not a length of time; write for example \"30s\"", other.type_str())),
+                other => return Err(format!("{} is not a length of time; write for example \"30s\"", named(other))),
             };
             let span = parse_span(&typed)?;
             if span.as_nanos() % 100_000_000 == 0 {
@@ -179,13 +179,13 @@ impl<'t> Reader<'t> {
 
     /// True or false.
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
-        self.get(key, |value| value.as_bool().ok_or_else(|| format!("a {} is neither true nor false", value.type_str())))
+        self.get(key, |value| value.as_bool().ok_or_else(|| format!("{} is neither true nor false", named(value))))
     }
 
     /// The values of a list, each with its place.
     pub(super) fn list(&self, key: &str, of: &str) -> Option<Vec<(&'t DeValue<'t>, usize)>> {
         self.get(key, |value| {
-            let list = value.as_array().ok_or_else(|| format!("a {} is not a list; write for example {of}", value.type_str()))?;
+            let list = value.as_array().ok_or_else(|| format!("{} is not a list; write for example {of}", named(value)))?;
             Ok(list.iter().map(|value| (value.get_ref(), value.span().start)).collect())
         })
     }
@@ -193,8 +193,7 @@ impl<'t> Reader<'t> {
     /// A table in this table, with these keys.
     pub(super) fn table(&self, key: &str, keys: &[&str]) -> Option<Self> {
         let (_, span) = self.value(key)?;
-        let table =
-            self.get(key, |value| value.as_table().ok_or_else(|| format!("a {} is not a table; write [{key}]", value.type_str())))?;
+        let table = self.get(key, |value| value.as_table().ok_or_else(|| format!("{} is not a table; write [{key}]", named(value))))?;
         Some(Self::new(table, span.start, format!("{}{key}.", self.path), keys, &self.mistakes))
     }
 
@@ -207,26 +206,31 @@ impl<'t> Reader<'t> {
                 Some(table) => {
                     tables.push(Self::new(table, at, format!("{}{key}[{}].", self.path, index + 1), keys, &self.mistakes));
                 }
-                None => self.mistakes.note(
-                    at,
-                    format!("{}{key}[{}]", self.path, index + 1),
-                    format!("this is a {}, not a table", value.type_str()),
-                ),
+                None => {
+                    self.mistakes.note(at, format!("{}{key}[{}]", self.path, index + 1), format!("this is {}, not a table", named(value)));
+                }
             }
         }
         Some(tables)
     }
 }
 
+/// What kind of value it is, as a sentence names it.
+fn named(value: &DeValue<'_>) -> String {
+    let kind = value.type_str();
+    let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {kind}")
+}
+
 fn text<'t>(value: &'t DeValue<'t>) -> Result<&'t str, String> {
-    value.as_str().ok_or_else(|| format!("a {} stands where a text in quotes belongs", value.type_str()))
+    value.as_str().ok_or_else(|| format!("{} stands where a text in quotes belongs", named(value)))
 }
 
 fn number(value: &DeValue<'_>) -> Result<f64, String> {
     let digits = match value {
         DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
         DeValue::Float(number) => number.as_str().replace('_', ""),
-        other => return Err(format!("a {} stands where a number belongs", other.type_str())),
+        other => return Err(format!("{} stands where a number belongs", named(other))),
     };
     digits
         .parse::<f64>()
@@ -240,7 +244,7 @@ pub(super) fn rate(value: &DeValue<'_>) -> Result<Rate, String> {
     match value {
         DeValue::String(typed) => typed.parse::<Rate>().map_err(|e| e.to_string()),
         DeValue::Integer(_) | DeValue::Float(_) => Rate::from_per_s(number(value)?).map_err(|e| e.to_string()),
-        other => Err(format!("a {} is not a rate; write operations per second, for example 2500", other.type_str())),
+        other => Err(format!("{} is not a rate; write operations per second, for example 2500", named(other))),
     }
 }
 
