@@ -128,6 +128,9 @@ pub(super) fn now_counts(recording: &Recording) -> Option<Counts> {
 pub(super) fn setpoint(app: &App) -> (Role, String) {
     let applied = app.shown.load.applied.map(Wish::of);
     let wanted = if app.frozen.is_some() { app.shown.load.requested.map(Wish::of) } else { app.steering.wanted() };
+    // Once the load is being stopped for good, nobody waits for a rate any more.
+    let stopping = matches!(app.shown.phase, Phase::Draining | Phase::Deleting) || app.shown.phase.is_over();
+    let wanted = wanted.filter(|_| !stopping);
     match (applied, wanted) {
         (None, None) => (Role::Quiet, format!("{:>8}", figures::NOTHING)),
         (Some(applied), wanted) if wanted.is_none_or(|wanted| wanted == applied) => {
@@ -229,5 +232,28 @@ fn tabs(canvas: &mut Canvas<'_>, row: Rect, app: &App) {
     let started = app.newest.session.started_at.get(11..19).map(|time| format!("T+0 = {} UTC", clean(time)));
     if let Some(started) = started.filter(|_| row.width >= 90) {
         canvas.line_right(row, 3, &[piece(Role::Quiet, started)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Rate, Setpoint};
+    use crate::tui::fixtures::Script;
+
+    #[test]
+    fn a_load_that_is_stopped_for_good_waits_for_no_rate() {
+        let mut script = Script::new();
+        script.active();
+        script.set(Some(2_000), None);
+        script.run(5);
+        let mut stopped = (*script.recording()).clone();
+        // The end of the load is applied and was never asked for as a rate.
+        stopped.load.applied = Some(Setpoint { rate: None, at: stopped.load.at });
+        for (phase, said) in [(Phase::Running, true), (Phase::Draining, false), (Phase::Deleting, false), (Phase::Finished, false)] {
+            let mut app = App::new(Rate::per_second(250));
+            app.observe(std::sync::Arc::new(Recording { phase, ..stopped.clone() }));
+            assert_eq!(setpoint(&app).1.contains("->"), said, "{phase}");
+        }
     }
 }
